@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import boxes_of
 
@@ -40,6 +40,6 @@ def errors_of(*looks: Callable[[], object]) -> list[str]:
     for look in looks:
         try:
             look()
-        except _core.IoError as error:
+        except IoError as error:
             errors.append(str(error))
     return errors

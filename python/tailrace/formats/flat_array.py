@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.io.placement import Box, Triple
 
@@ -104,7 +104,7 @@ class FlatArray:
             got = fill(file, view[done : done + size], offset)
             if got < size:
                 reach = offset + size if self.pieces else self.end
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: ends at byte {offset + got}, where an array of {' x '.join(map(str, self.shape))} "
                     f"values of {np.dtype(self.dtype).itemsize} bytes must reach to byte {reach}: it is cut off"
                 )
@@ -125,7 +125,7 @@ class FlatArray:
         while count > 0:
             at = bisect.bisect_right(starts, begin) - 1
             if at == len(self.pieces):
-                raise _core.IoError(f"{self.path}: its record has {starts[-1]} bytes; expected at least {self.end}")
+                raise IoError(f"{self.path}: its record has {starts[-1]} bytes; expected at least {self.end}")
             here = min(count, starts[at + 1] - begin)
             yield self.pieces[at][0] + begin - starts[at], here
             begin, count = begin + here, count - here

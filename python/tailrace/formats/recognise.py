@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError, engine_at, is_foreign_file
 from tailrace.io.dataset import Dataset
 from tailrace.io.dataset_core import DatasetCore
 from tailrace.io.placement import Box
@@ -32,9 +32,9 @@ def is_series_of_ours(path: Path) -> bool:
     """
     if str(path).startswith("sst:"):
         return True
-    engine = _core.engine_at(str(path))
+    engine = engine_at(str(path))
     if engine == "hdf5":
-        return not _core.is_foreign_file(str(path))
+        return not is_foreign_file(str(path))
     if engine in ("bp4", "bp5"):
         replacing = path.with_name(path.name + ".replaced")  # a program is writing it in the place of that
         return (path / "tailrace.json").exists() or replacing.exists()
@@ -43,7 +43,7 @@ def is_series_of_ours(path: Path) -> bool:
 
 def is_foreign_bp(path: Path) -> bool:
     """Whether there is a BP directory of another program. Local."""
-    return path.is_dir() and _core.engine_at(str(path)) in ("bp4", "bp5") and not (path / "tailrace.json").exists()
+    return path.is_dir() and engine_at(str(path)) in ("bp4", "bp5") and not (path / "tailrace.json").exists()
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
@@ -61,12 +61,12 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
             found: Dataset | None = import_module(f".{name}", __package__).dataset_at(path, dict(parameters or {}))
             if found is not None:
                 return found
-    except (_core.Error, _core.IoError):
+    except (Error, IoError):
         raise
     except OSError as error:
-        raise _core.IoError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
+        raise IoError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
     if family is not None:
-        raise _core.InputError(f"{path}: its content is not of the format '{family}'")
+        raise InputError(f"{path}: its content is not of the format '{family}'")
     return None
 
 
@@ -93,10 +93,10 @@ def open_dataset(
             if guard:
                 check_in_child(Path(path))
             return dataset_at(Path(path), family, parameters)
-        except (_core.Error, _core.IoError):
+        except (Error, IoError):
             raise
         except OSError as error:  # a name that is too long, a directory that may not be read
-            raise _core.IoError(f"cannot open {path}: {error.strerror or error}") from None
+            raise IoError(f"cannot open {path}: {error.strerror or error}") from None
 
     found = on_root(comm, find)
     return None if found is None else DatasetCore(found, comm)
@@ -107,8 +107,8 @@ def refuse_unknown(path: Path) -> None:
 
     :raises InputError: it says what can be read.
     """
-    if path.is_file() and path.suffix not in _ENDINGS_OF_OURS and not _core.engine_at(str(path)):
-        raise _core.InputError(
+    if path.is_file() and path.suffix not in _ENDINGS_OF_OURS and not engine_at(str(path)):
+        raise InputError(
             f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
             "name a file or directory of one of these (docs/formats.md says which can be read)"
         )
@@ -122,7 +122,7 @@ def check_in_child(path: Path) -> None:
     from tailrace.io import guard
 
     if path.exists() and not is_series_of_ours(path):
-        guard.call(path, _core.engine_at(str(path)), f"{__name__}:read_a_little", fspath(path))
+        guard.call(path, engine_at(str(path)), f"{__name__}:read_a_little", fspath(path))
 
 
 def format_in_child(path: Path) -> str:
@@ -131,7 +131,7 @@ def format_in_child(path: Path) -> str:
 
     if is_series_of_ours(path):
         return ""
-    return str(guard.call(path, _core.engine_at(str(path)), f"{__name__}:format_at", path))
+    return str(guard.call(path, engine_at(str(path)), f"{__name__}:format_at", path))
 
 
 def read_a_little(path: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 
 
@@ -19,7 +19,7 @@ def read_text(path: Path, most: int = 1 << 20) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > most:
-        raise _core.IoError(f"{path}: has more than {most} bytes; expected a shorter text")
+        raise IoError(f"{path}: has more than {most} bytes; expected a shorter text")
     return str(raw.decode("latin-1"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import IoError
 
 from .file_bytes import head
 
@@ -23,11 +23,11 @@ def parse_xml(path: Path, most: int) -> Element:
 
     text = head(path, most + 1)
     if len(text) > most:
-        raise _core.IoError(f"{path}: expected at most {most} bytes of XML, found more. To fix this, move it away")
+        raise IoError(f"{path}: expected at most {most} bytes of XML, found more. To fix this, move it away")
     try:
         root: Element = fromstring(text)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: expected XML without entities, found {error}. To fix this, repair it, or move it away"
         ) from None
     return root

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import Error, InputError, IoError, engine_at, engine_names
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
 from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset
@@ -49,12 +49,12 @@ def engine_of(path: Path) -> str:
         )
     if not path.exists():
         raise NotASeriesError(f"{path}: there is no such file or directory")
-    engine = _core.engine_at(str(path)) or _engine_by_names(path)
+    engine = engine_at(str(path)) or _engine_by_names(path)
     if engine and is_series_of_ours(path):
         return engine
     try:
         found = format_in_child(path)
-    except _core.IoError as error:
+    except IoError as error:
         raise DamagedError(str(error)) from None
     if found:
         return found
@@ -163,7 +163,7 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
         return _table_contents(path)
     engine = engine_of(path)
     sidecar_only = engine == "adios_hdf5" and not minmax  # then the files of HDF5 stay closed
-    if sidecar_only or (engine in _core.engine_names() and guard.vouched(path, engine)):
+    if sidecar_only or (engine in engine_names() and guard.vouched(path, engine)):
         return read_contents(path, engine, step, minmax)
     found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
     return found
@@ -206,7 +206,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
         looked_at, variables, scalars = None, [], {}
         if steps:
             if not -len(steps) <= step < len(steps):
-                raise _core.InputError(
+                raise InputError(
                     f"{path}: there is no step number {step}: it has {len(steps)}, counted from 0; -1 is the last"
                 )
             looked_at = step % len(steps)
@@ -234,7 +234,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
 
 def _open(path: Path, engine: str) -> series.Series:
     """The series at a path, of an engine or of another program."""
-    if engine not in _core.engine_names():
+    if engine not in engine_names():
         from mpi4py import MPI
 
         found = open_dataset(path, MPI.COMM_SELF, None, {}, guard=False)
@@ -271,11 +271,11 @@ def verify(path: Path) -> Soundness:
         engine = engine_of(path)
     except DamagedError as error:
         return Soundness(path, 0, [str(error)], [])
-    if engine in _core.engine_names() and guard.vouched(path, engine):
+    if engine in engine_names() and guard.vouched(path, engine):
         return read_all(path, engine)
     try:
         found: Soundness = guard.call(path, engine, f"{__name__}:read_all", path, engine)
-    except _core.IoError as error:
+    except IoError as error:
         return Soundness(path, 0, [str(error)], [])
     return found
 
@@ -286,7 +286,7 @@ def read_all(path: Path, engine: str) -> Soundness:
     if engine == "raw" and _CHECKPOINT.fullmatch(path.name):
         try:
             checkpoint.check_sidecar(path)
-        except (_core.Error, OSError) as error:
+        except (Error, OSError) as error:
             damage.append(str(error))
     try:
         with _open(path, engine) as stored:
@@ -298,7 +298,7 @@ def read_all(path: Path, engine: str) -> Soundness:
                 missing = step.unchecked
                 if missing:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
-    except (_core.Error, OSError) as error:
+    except (Error, OSError) as error:
         damage.append(str(error))
     if len(without) == count > 1:  # no step has checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]

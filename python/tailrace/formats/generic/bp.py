@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import ForeignBp, IoError, engine_at
 from tailrace.formats.overlaps import rows_in
 from tailrace.formats.recognise import is_foreign_bp
 from tailrace.io import guard
@@ -69,7 +69,7 @@ class BpDataset(PartsDataset):
         self._set_layouts(found.layouts)
         self._scalars, self._blocks = found.scalars, found.blocks
         self.files = sorted(str(one) for one in Path(path).iterdir() if one.is_file())
-        self._file: _core.ForeignBp | None = None
+        self._file: ForeignBp | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the open file."""
@@ -84,9 +84,9 @@ class BpDataset(PartsDataset):
         """See `Dataset`."""
         self._file = None
 
-    def _opened(self) -> _core.ForeignBp:
+    def _opened(self) -> ForeignBp:
         if self._file is None:
-            self._file = _core.ForeignBp(self.path)
+            self._file = ForeignBp(self.path)
         return self._file
 
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
@@ -100,7 +100,7 @@ class BpDataset(PartsDataset):
 
 def describe(path: str) -> BpDescription:
     """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
-    file = _core.ForeignBp(path)
+    file = ForeignBp(path)
     names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
     found = BpDescription(ours=any(name.startswith("tailrace/") for name in names))
     left_out = file.left_out_attributes()
@@ -121,7 +121,7 @@ def describe(path: str) -> BpDescription:
     return found
 
 
-def _attributes(file: _core.ForeignBp, layouts: list[StepLayout]) -> dict[str, Attribute]:
+def _attributes(file: ForeignBp, layouts: list[StepLayout]) -> dict[str, Attribute]:
     """The attributes by names of ours, those of a variable of the first step as variable/attribute."""
     variables = {part.source: name for one in layouts[:1] for name, part in one.parts.items() if not part.fixed}
     names = Names()
@@ -133,7 +133,7 @@ def _attributes(file: _core.ForeignBp, layouts: list[StepLayout]) -> dict[str, A
     return found
 
 
-def _variables(file: _core.ForeignBp, step: int) -> tuple[StepLayout, dict[str, Rows], tuple[str, ...], list[str]]:
+def _variables(file: ForeignBp, step: int) -> tuple[StepLayout, dict[str, Rows], tuple[str, ...], list[str]]:
     maker = LayoutMaker()
     joined: dict[str, Rows] = {}
     scalars = []
@@ -153,11 +153,11 @@ def _variables(file: _core.ForeignBp, step: int) -> tuple[StepLayout, dict[str, 
     return maker.layout(), joined, tuple(scalars), maker.notes
 
 
-def _is_held(file: _core.ForeignBp, step: int, name: str) -> bool:
+def _is_held(file: ForeignBp, step: int, name: str) -> bool:
     """Whether a single uint64 is below 2^63."""
     try:
         file.value(step, name)
-    except _core.IoError:
+    except IoError:
         return False
     return True
 
@@ -193,7 +193,7 @@ def _add_blocks(
         maker.add(f"{name}_block{number}", parts_of(name, dtype, shape, block=number))
 
 
-def _steps(file: _core.ForeignBp, found: BpDescription, notes: dict[str, None]) -> list[tuple[int, float]]:
+def _steps(file: ForeignBp, found: BpDescription, notes: dict[str, None]) -> list[tuple[int, float]]:
     """Number and time of each step: from a variable of such a name, else the place of the step in the file."""
     count = file.steps()
     times, time_name = _along(file, found, TIMES)
@@ -216,7 +216,7 @@ def _steps(file: _core.ForeignBp, found: BpDescription, notes: dict[str, None]) 
     return [(one, float(one)) for one in numbers]
 
 
-def _along(file: _core.ForeignBp, found: BpDescription, names: tuple[str, ...]) -> tuple[list[float], str]:
+def _along(file: ForeignBp, found: BpDescription, names: tuple[str, ...]) -> tuple[list[float], str]:
     """The values in all steps of the first single number of these names; none where a step has none."""
     for name in names:
         same = [one for one in found.scalars[0] if one.strip("/").rsplit("/", 1)[-1] == name] if found.scalars else []
@@ -231,7 +231,7 @@ def _along(file: _core.ForeignBp, found: BpDescription, names: tuple[str, ...]) 
     return [], ""
 
 
-def _ones(file: _core.ForeignBp, name: str) -> list[float]:
+def _ones(file: ForeignBp, name: str) -> list[float]:
     """The values of a list with one row, in the steps that have it."""
     values = []
     for step in range(file.steps()):
@@ -252,6 +252,6 @@ def dataset_at(path: Path) -> BpDataset | None:
         return None
     for each in sorted(path.iterdir()):
         if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):
-            raise _core.IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
-    found: BpDescription = guard.call(path, _core.engine_at(str(path)), f"{__name__}:describe", str(path))
+            raise IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
+    found: BpDescription = guard.call(path, engine_at(str(path)), f"{__name__}:describe", str(path))
     return None if found.ours else BpDataset(str(path), found)

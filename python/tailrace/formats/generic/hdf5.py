@@ -8,7 +8,7 @@ from typing import Any
 import h5py
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError, is_foreign_file
 from tailrace.files.regular import refuse_special
 from tailrace.formats.damage import not_finite
 from tailrace.formats.file_bytes import HDF5, head
@@ -40,10 +40,10 @@ class Hdf5Dataset(PartsDataset):
             try:
                 contents = contents_of(file, Path(path))
                 guess = guess_steps(file, contents)
-            except _core.IoError:
+            except IoError:
                 raise
             except FAULTS as error:
-                raise _core.IoError(f"{path}: HDF5 says: {_words(error)}") from None
+                raise IoError(f"{path}: HDF5 says: {_words(error)}") from None
         self._sources = contents.sources
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
         self.attributes = _attributes(contents.attributes, guess)
@@ -77,7 +77,7 @@ class Hdf5Dataset(PartsDataset):
         try:
             return open_hdf5(self.path)
         except FAULTS as error:
-            raise _core.IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
+            raise IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
 
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
         if self._file is None:
@@ -88,23 +88,23 @@ class Hdf5Dataset(PartsDataset):
             data = self._file[name]
             same = isinstance(data, h5py.Dataset) and data.dtype == values.dtype and data.ndim == len(start)
             if not same or any(a + n > m for a, n, m in zip(start, values.shape, data.shape, strict=True)):
-                raise _core.IoError(f"{self.path}: '{name}' has changed since the file was opened")
+                raise IoError(f"{self.path}: '{name}' has changed since the file was opened")
             if values.size:
                 region = tuple(slice(a, a + n) for a, n in zip(start, values.shape, strict=True))
                 data.read_direct(values, region)
-        except _core.IoError:
+        except IoError:
             self.close()
             raise
         except FAULTS as error:
             self.close()
-            raise _core.IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
+            raise IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
 
     def _check_sources(self, name: str) -> None:
         """HDF5 gives the fill value where a part of a virtual dataset is in a file that is gone."""
         for source in self._sources.get(name.strip("/"), ()):
             if not Path(source).is_file():
                 self.close()
-                raise _core.IoError(f"{self.path}: '{name}' has values in '{source}', which is not there any more")
+                raise IoError(f"{self.path}: '{name}' has values in '{source}', which is not there any more")
 
     def check(self, position: int) -> list[str]:
         """See `Dataset`: values that are not finite."""
@@ -139,6 +139,6 @@ def dataset_at(path: Path) -> Hdf5Dataset | None:
     start = head(path, _PLACES[-1] + len(HDF5))
     if not any(start.startswith(HDF5, at) for at in _PLACES):
         return None
-    if start.startswith(HDF5) and not _core.is_foreign_file(str(path)):
+    if start.startswith(HDF5) and not is_foreign_file(str(path)):
         return None
     return Hdf5Dataset(str(path))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
@@ -88,7 +88,7 @@ def refuse_large(path: str, name: str, values: NDArray[Any]) -> None:
     :raises IoError: one is too large.
     """
     if values.dtype.kind == "u" and values.dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: '{name}' has the value {values.max()}; expected values below 2^63, the most that an int64 holds"
         )
 

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.placement import Stored, UniformGrid, triple
 from tailrace.text import counted
@@ -63,11 +63,11 @@ def _numbers(group: h5py.Group, name: str) -> NDArray[Any]:
         return np.empty(0, np.int64)
     found = group[name]
     if not isinstance(found, h5py.Dataset) or found.size is None or found.size > _MOST or found.dtype.kind not in "iuf":
-        raise _core.IoError(f"{group.file.filename}: '{_ROOT}/{name}': expected at most {_MOST} numbers")
+        raise IoError(f"{group.file.filename}: '{_ROOT}/{name}': expected at most {_MOST} numbers")
     try:
         values: NDArray[Any] = found[()]
     except FAULTS as error:
-        raise _core.IoError(f"{group.file.filename}: '{_ROOT}/{name}' cannot be read: {error}") from None
+        raise IoError(f"{group.file.filename}: '{_ROOT}/{name}' cannot be read: {error}") from None
     return values
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.file_bytes import HDF5, head
 
 from .checkpoint import NektarCheckpoint
@@ -36,7 +36,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Nekta
     if not found or len(checkpoints) < len(found):
         return None
     if parameters:
-        raise _core.InputError(f"{path}: checkpoints of Nektar++ have no parameter '{next(iter(parameters))}'")
+        raise InputError(f"{path}: checkpoints of Nektar++ have no parameter '{next(iter(parameters))}'")
     return NektarDataset(str(path), checkpoints, [number for number, _ in numbered])
 
 

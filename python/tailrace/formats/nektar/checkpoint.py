@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 
 from .definition import Definition, DefinitionError
 
@@ -70,9 +70,9 @@ class NektarCheckpoint(ABC):
             self.definitions.append(definition)
             return len(self.definitions) - 1
 
-    def damaged(self, place: str, why: object) -> _core.IoError:
+    def damaged(self, place: str, why: object) -> IoError:
         """An error about a place in its files."""
-        return _core.IoError(f"{self.path}: {place}: {why}")
+        return IoError(f"{self.path}: {place}: {why}")
 
 
 def check_values(definition: Definition, stored: int, elements: int, per_field: int) -> None:

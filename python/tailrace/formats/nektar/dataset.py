@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.damage import not_finite
 from tailrace.formats.overlaps import rows_in
 from tailrace.io.dataset import Dataset
@@ -68,11 +68,11 @@ class NektarDataset(Dataset):
                 fields = field_names(definition)
                 new = lists(definition, suffix, elements, values)
             except DefinitionError as error:
-                raise _core.IoError(f"{one.path}: {error}") from None
+                raise IoError(f"{one.path}: {error}") from None
             for name, stored in new.items():
                 short = name.removesuffix(suffix) if suffix else name
                 if name in found:
-                    raise _core.IoError(f"{one.path}: expected fields with different names, found '{name}' twice")
+                    raise IoError(f"{one.path}: expected fields with different names, found '{name}' twice")
                 found[name] = (k, short, fields.index(short) if short in fields else -1, stored)
         return found
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import h5py
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.contiguous_hdf5 import allocate
 
 from .definition import Definition, bases_of
@@ -66,7 +66,7 @@ def make_file(
 def _describe(group: h5py.Group, definition: Definition, bases: tuple[str, ...], mixed: bool) -> None:
     missing = [one for one in definition.basis if one not in bases]
     if missing:
-        raise _core.InputError(
+        raise InputError(
             f"{group.file.filename}: the basis {missing[0]} has no number in the version of Nektar++ that the "
             "provenance names; leave out 'provenance.NektarVersion'"
         )

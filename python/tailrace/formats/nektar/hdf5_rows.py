@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 
 from .definition import Definition, DefinitionError, check_planes
 from .hdf5_structure import COLUMNS, WIDTH, Hdf5Structure, with_planes
@@ -27,7 +27,7 @@ class Hdf5Rows:
         self._file, self._structure = file, structure
         place = structure.places["DECOMPOSITION"]
         if place.count % WIDTH:
-            raise _core.IoError(
+            raise IoError(
                 f"{file.path}: /NEKTAR/DECOMPOSITION: expected rows of {WIDTH} numbers, found {place.count} numbers"
             )
         rows = place.count // WIDTH if count is None else count
@@ -37,7 +37,7 @@ class Hdf5Rows:
             self.counts = _checked_counts(table, structure, count is None)
         except DefinitionError as error:
             where = "" if count is None else f" from row {first} on:"
-            raise _core.IoError(f"{file.path}: /NEKTAR/DECOMPOSITION:{where} {error}") from None
+            raise IoError(f"{file.path}: /NEKTAR/DECOMPOSITION:{where} {error}") from None
         self.starts = np.zeros_like(self.counts)
         np.cumsum(self.counts[:-1], axis=0, out=self.starts[1:])
         self._groups: list[int] = table[:, -1].tolist()

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import Error, IoError
 
 from .definition import BASES_BEFORE_5, Definition, DefinitionError, bases_of, parse_modes, parse_shape
 
@@ -80,12 +80,12 @@ def read_structure(file: IO[bytes], path: Path, size: int) -> Hdf5Structure | No
             if root is None:
                 return None
             return _Hdf5Reader(path, size).read(root)
-    except _core.Error:
+    except Error:
         raise
     except DefinitionError as error:
-        raise _core.IoError(f"{path}: {error}") from None
+        raise IoError(f"{path}: {error}") from None
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise _core.IoError(f"{path}: is a damaged HDF5 file: {str(error)[:300]}") from None
+        raise IoError(f"{path}: is a damaged HDF5 file: {str(error)[:300]}") from None
 
 
 def _group(parent: h5py.Group, name: str) -> h5py.Group | None:
@@ -99,8 +99,8 @@ class _Hdf5Reader:
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size = path, size
 
-    def _wrong(self, place: str, expected: str, found: object) -> _core.IoError:
-        return _core.IoError(f"{self.path}: {place}: expected {expected}, found {str(found)[:200]}")
+    def _wrong(self, place: str, expected: str, found: object) -> IoError:
+        return IoError(f"{self.path}: {place}: expected {expected}, found {str(found)[:200]}")
 
     def read(self, root: h5py.Group) -> Hdf5Structure:
         version = self._attribute(root, "FORMAT_VERSION")
@@ -135,7 +135,7 @@ class _Hdf5Reader:
             try:
                 found.groups[int(name)], high = self._definition(group, name, bases)
             except DefinitionError as error:
-                raise _core.IoError(f"{self.path}: /NEKTAR/{name}: {error}") from None
+                raise IoError(f"{self.path}: /NEKTAR/{name}: {error}") from None
             numbers = numbers or high
         if numbers and not version:
             found.notes.append(
@@ -180,7 +180,7 @@ class _Hdf5Reader:
         if found.dtype.str[1:] != _TYPES[name] or found.ndim != 1:
             raise self._wrong(place, f"one dimension of {np.dtype(_TYPES[name]).name}", f"{found.dtype} {found.shape}")
         if found.chunks is not None or found.is_virtual or found.external:
-            raise _core.IoError(
+            raise IoError(
                 f"{self.path}: {place}: expected values in one piece, as Nektar++ writes them; "
                 "'h5repack -l CONTI -f NONE' makes a copy of the file that has them so"
             )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import Stored
 from tailrace.io.values import Attribute, Scalar
 
@@ -58,7 +58,7 @@ class NektarLayout:
             known = self._rows_of(attributes.get("decomposition")) if decomposition == "source" else None
             self.rows = known or self._rows_per_rank(ranks)
         except DefinitionError as error:
-            raise _core.InputError(f"{path}: no checkpoint of Nektar++ can be made of this: {error}") from None
+            raise InputError(f"{path}: no checkpoint of Nektar++ can be made of this: {error}") from None
         self.mixed = any(one.modes is None for one in self.definitions)
         self._refuse_merged()
         self.counts = np.array([self._count(row) for row in self.rows], np.int64).reshape(-1, len(COLUMNS))
@@ -71,7 +71,7 @@ class NektarLayout:
         for one in self.definitions if self.mixed else ():
             without_modes = replace(one, modes=None)
             if modes.setdefault(without_modes, one.modes) != one.modes:
-                raise _core.InputError(
+                raise InputError(
                     f"{self._path}: no checkpoint of Nektar++ can be made of this: expected definitions with different "
                     "fields or bases beside one whose elements have their own modes, found two "
                     f"{one.shape_text} that differ in their modes only. Convert the variables of one of them"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.parallel import agree
 
 from .definition import Definition, DefinitionError
@@ -104,10 +104,10 @@ class _Reading:
         def wanted() -> NDArray[np.int64]:
             found = np.asarray(element_ids)
             if found.size and found.dtype.kind not in "iu":
-                raise _core.InputError(f"{file.path}: element_ids: expected whole numbers, found {found.dtype}")
+                raise InputError(f"{file.path}: element_ids: expected whole numbers, found {found.dtype}")
             found = found.reshape(-1).astype(np.int64)
             if len(np.unique(found)) < len(found):
-                raise _core.InputError(f"{file.path}: element_ids: expected each number once, found some twice")
+                raise InputError(f"{file.path}: element_ids: expected each number once, found some twice")
             return found
 
         self.wanted = agree(comm, wanted)
@@ -133,15 +133,13 @@ class _Reading:
                 return None
             found = read_structure(counted, self.file.path, counted.size)  # type: ignore[arg-type] # what h5py calls
             if found is None:
-                raise _core.IoError(
-                    f"{self.file.path}: expected an HDF5 checkpoint of Nektar++, found another HDF5 file"
-                )
+                raise IoError(f"{self.file.path}: expected an HDF5 checkpoint of Nektar++, found another HDF5 file")
             return found
 
         try:
             found: Hdf5Structure = self.comm.bcast(agree(self.comm, look), root=0)
         except OSError as error:
-            raise _core.IoError(f"cannot read {self.file.path}: {error.strerror or error}") from None
+            raise IoError(f"cannot read {self.file.path}: {error.strerror or error}") from None
         return found
 
     def _read_rows(self) -> None:
@@ -162,7 +160,7 @@ class _Reading:
         for name, total in zip(COLUMNS, last.tolist(), strict=True):
             stored = self.structure.place(name).count
             if total != stored:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.file.path}: /NEKTAR/DECOMPOSITION: expected rows with the {stored} entries of {name}, "
                     f"found rows with {total}"
                 )
@@ -186,7 +184,7 @@ class _Reading:
             try:
                 self._measure(at, definition)
             except DefinitionError as error:
-                raise _core.IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: {error}") from None
+                raise IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: {error}") from None
         groups = {(one.fields, one.shape, one.basis, one.modes, one.lengths) for one in self.definitions}
         one_of_each = len(groups) == len(self.definitions)
         found = np.concatenate([*self.ids, np.empty(0, np.int64)])
@@ -246,7 +244,7 @@ class _Reading:
             missing = np.setdiff1d(self.wanted, found[:, 0])
             if len(missing):
                 some = ", ".join(map(str, missing[:8].tolist()))
-                raise _core.InputError(f"{self.file.path}: {len(missing)} of the elements are not in it: {some}")
+                raise InputError(f"{self.file.path}: {len(missing)} of the elements are not in it: {some}")
 
         agree(self.comm, check)
         return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_descriptor
 from tailrace.formats.file_bytes import fill
 
@@ -39,7 +39,7 @@ class SlabFile:
         got = fill(self.descriptor, view, offset)
         self.bytes_read += got
         if got < len(view):
-            raise _core.IoError(
+            raise IoError(
                 f"{self.path}: ends at byte {offset + got}, expected values up to byte {offset + len(view)}: it has "
                 "become shorter since it was opened"
             )

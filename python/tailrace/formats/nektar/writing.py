@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
 from tailrace.formats.overlaps import rows_in
 from tailrace.formats.writer import Writer
@@ -49,7 +49,7 @@ class NektarWriter(Writer):
         self, index: int, time: float, variables: Mapping[str, Stored], scalars: Mapping[str, Scalar]
     ) -> None:
         if self._single and self._steps:
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: a checkpoint of Nektar++ holds one step; for several give the name of a directory, "
                 f"without {Path(self.path).suffix}"
             )
@@ -82,7 +82,7 @@ class NektarWriter(Writer):
         if not self._single:
             Path(self.path).mkdir(parents=True, exist_ok=True)
         if os.path.lexists(target):
-            raise _core.IoError(f"{target}: is there already; nothing is replaced")
+            raise IoError(f"{target}: is there already; nothing is replaced")
         self._draft.unlink(missing_ok=True)  # of a program that was killed
 
     def _fill_orders(self) -> None:
@@ -98,7 +98,7 @@ class NektarWriter(Writer):
         assert self.layout is not None, "begin_step comes first"
         (column, at, _), (columns, count, _) = box
         if self.layout.is_number(name) and values.size and not (values.min() >= 0 and values.max() <= _MOST_ID):
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: {name}: expected numbers from 0 to 2^32 - 1, found {values.min()} to {values.max()}"
             )
         for dataset, begin, length, offset, width in self.layout.targets(name):
@@ -145,7 +145,7 @@ def rename_new(draft: Path, target: Path) -> None:
     :raises IoError: there is something of that name.
     """
     if os.path.lexists(target):
-        raise _core.IoError(f"{target}: is there already; nothing is replaced")
+        raise IoError(f"{target}: is there already; nothing is replaced")
     draft.rename(target)
     directory = os.open(target.parent, os.O_RDONLY)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 
 from .checkpoint import EMPTY, ElementRow, NektarCheckpoint
 from .definition import Definition, DefinitionError, check_planes, parse_modes, parse_shape
@@ -62,7 +62,7 @@ class XmlCheckpoint(NektarCheckpoint):
             try:
                 row, source = self._row(block)
             except (DefinitionError, ValueError) as error:
-                raise _core.IoError(f"{path}: <ELEMENTS> number {at + 1}: {error}") from None
+                raise IoError(f"{path}: <ELEMENTS> number {at + 1}: {error}") from None
             self.rows.append(row)
             self._sources.append(source)
             elements += row.elements
@@ -219,7 +219,7 @@ def xml_checkpoint(path: Path) -> XmlCheckpoint:
     if structure.partitions:
         return _of_ranks(path if path.is_dir() else path.parent, first, structure)
     if not structure.blocks:
-        raise _core.IoError(f"{first}: expected <ELEMENTS> or <Partition>, found neither")
+        raise IoError(f"{first}: expected <ELEMENTS> or <Partition>, found neither")
     found = XmlCheckpoint(path)
     found.metadata, found.provenance = structure.metadata, structure.provenance
     found.add_file(first, structure)
@@ -232,16 +232,16 @@ def _of_ranks(directory: Path, info: Path, structure: XmlStructure) -> XmlCheckp
     ends = []
     names = [name for name, _ in structure.partitions]
     if len(set(names)) < len(names):
-        raise _core.IoError(f"{info}: expected each file once, found one twice")
+        raise IoError(f"{info}: expected each file once, found one twice")
     for name, ids in structure.partitions:
         path = _inside(directory, name, info)
         inner = read_structure(path)
         if not inner.blocks:
-            raise _core.IoError(f"{path}: expected <ELEMENTS>, found none")
+            raise IoError(f"{path}: expected <ELEMENTS>, found none")
         try:
             expected = len(parse_ids(ids))
         except ValueError as error:
-            raise _core.IoError(f"{info}: elements of {name}: {error}") from None
+            raise IoError(f"{info}: elements of {name}: {error}") from None
         found.remember_partition(name, expected, found.add_file(path, inner))
         ends.append(len(found.rows))
     found.even(ends)
@@ -251,10 +251,10 @@ def _of_ranks(directory: Path, info: Path, structure: XmlStructure) -> XmlCheckp
 def _inside(directory: Path, name: str, info: Path) -> Path:
     """The file of a rank; a name in a file must not lead out of the directory."""
     if not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise _core.IoError(f"{info}: expected the name of a file beside it, found '{name[:80]}'")
+        raise IoError(f"{info}: expected the name of a file beside it, found '{name[:80]}'")
     path = directory / name
     if path.resolve().parent != directory.resolve():
-        raise _core.IoError(f"{info}: expected '{name[:80]}' to be a file beside it, found a link out of the directory")
+        raise IoError(f"{info}: expected '{name[:80]}' to be a file beside it, found a link out of the directory")
     if not path.is_file():
-        raise _core.IoError(f"{info}: expected the file '{name[:80]}' beside it, found none")
+        raise IoError(f"{info}: expected the file '{name[:80]}' beside it, found none")
     return path

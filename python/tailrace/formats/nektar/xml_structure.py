@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 
 _PIECE = 64 << 10
@@ -93,10 +93,10 @@ class _XmlReader:
         except (LookupError, ValueError) as error:  # an encoding that nobody knows, or that the parser cannot read
             raise self._wrong(f"expected XML, found: {error}") from None
 
-    def _wrong(self, why: str) -> _core.IoError:
+    def _wrong(self, why: str) -> IoError:
         line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber
         byte = self._parser.CurrentByteIndex + self._skipped
-        return _core.IoError(f"{self.path}: line {line}, column {column + 1} (byte {byte}): {why}")
+        return IoError(f"{self.path}: line {line}, column {column + 1} (byte {byte}): {why}")
 
     def _refuse(self, *_: object) -> None:
         raise self._wrong("expected XML without DOCTYPE and entities")

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.parallel import agree, on_root
 
 from .definition import Definition
@@ -43,10 +43,10 @@ class NektarXmlWriter(NektarWriter):
     def check(self, layout: NektarLayout) -> None:  # noqa: D102
         for name in (*self.metadata, *self.provenance):
             if not _NAME.fullmatch(name):
-                raise _core.InputError(f"{self.path}: metadata '{name}': expected a name that a tag of XML can have")
+                raise InputError(f"{self.path}: metadata '{name}': expected a name that a tag of XML can have")
         for text in (*self.metadata.values(), *self.provenance.values()):
             if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]", text):
-                raise _core.InputError(f"{self.path}: metadata: expected letters that XML has, found {text[:40]!r}")
+                raise InputError(f"{self.path}: metadata: expected letters that XML has, found {text[:40]!r}")
 
     def finish(self, target: Path) -> None:  # noqa: D102
         how = self.options.get("layout", "file" if self.comm.size == 1 else "directory")

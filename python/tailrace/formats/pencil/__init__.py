@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.file_bytes import is_hdf5
 from tailrace.io.dataset import Dataset
 
@@ -63,7 +63,7 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
     for source in sources:
         try:
             snapshot = opened(source, run)
-        except _core.IoError as error:
+        except IoError as error:
             if source is not sources[-1] or len(sources) == 1:
                 raise
             left_out.append(f"The last snapshot is left out, it may still be written: {error}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.file_bytes import is_hdf5
 from tailrace.io.dataset import Dataset
 
@@ -77,7 +77,7 @@ def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -
     wrong = sorted(set(parameters) - set(known))
     if wrong:
         there = f"there is {', '.join(known)}" if known else "there are none"
-        raise _core.InputError(f"{path}: the parameter {wrong[0]!r} is unknown; {there}")
+        raise InputError(f"{path}: the parameter {wrong[0]!r} is unknown; {there}")
 
 
 def run_beside(path: Path) -> PencilRun | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular, refuse_special
 from tailrace.formats.file_bytes import is_hdf5, peek
 from tailrace.formats.fortran_numbers import real_of
@@ -47,9 +47,9 @@ def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """
     columns = _from_hdf5(path) if path.suffix == ".h5" else _from_text(path)
     if "time" not in columns:
-        raise _core.IoError(f"{path}: has no column t; found {', '.join(columns)}")
+        raise IoError(f"{path}: has no column t; found {', '.join(columns)}")
     if not np.isfinite(columns["time"]).all():
-        raise _core.IoError(f"{path}: has a time that is no finite number: the file is damaged")
+        raise IoError(f"{path}: has a time that is no finite number: the file is damaged")
     kept, notes = latest(path, columns["time"].tolist())
     return {name: values[kept] for name, values in columns.items()}, notes
 
@@ -58,10 +58,10 @@ def _names(path: Path, number: int, line: str) -> list[str]:
     words = [word for word in re.split(r"-+", line.strip().lstrip("#")) if word]
     names = [re.split(r"[\s(]", word)[0] for word in words]
     if not names or len(names) > _MOST_COLUMNS or len(set(names)) < len(names):
-        raise _core.IoError(f"{path}: line {number} must have the different names of columns; found {line[:60]!r}")
+        raise IoError(f"{path}: line {number} must have the different names of columns; found {line[:60]!r}")
     wrong = next((name for name in names if not _COLUMN.fullmatch(name)), None)
     if wrong is not None:
-        raise _core.IoError(f"{path}: line {number} has {wrong[:40]!r}, which is no name of a column")
+        raise IoError(f"{path}: line {number} has {wrong[:40]!r}, which is no name of a column")
     return [{"it": "step", "t": "time"}.get(name, name) for name in names]
 
 
@@ -70,7 +70,7 @@ def _from_text(path: Path) -> dict[str, NDArray[Any]]:
     count = sum(len(rows) for _, rows in parts)
     every = list(dict.fromkeys(name for names, _ in parts for name in names))
     if not every:
-        raise _core.IoError(f"{path}: has no row")
+        raise IoError(f"{path}: has no row")
     columns: dict[str, NDArray[Any]] = {"step": np.arange(count, dtype=float)} if "step" not in every else {}
     columns |= {name: np.full(count, np.nan) for name in every}
     at = 0
@@ -83,7 +83,7 @@ def _from_text(path: Path) -> dict[str, NDArray[Any]]:
             columns[name][here] = values
     step = columns["step"]
     if not np.isfinite(step).all() or (np.abs(step) > 2**53).any() or (step != np.rint(step)).any():
-        raise _core.IoError(f"{path}: its column it must have whole numbers")
+        raise IoError(f"{path}: its column it must have whole numbers")
     columns["step"] = step.astype(np.int64)
     return columns
 
@@ -101,12 +101,12 @@ def _parts(path: Path) -> list[tuple[list[str], list[list[float]]]]:
             if not line.strip():
                 continue
             if not parts:
-                raise _core.IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
+                raise IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
             if not line.endswith("\n"):
                 break  # the run was killed, or is just writing it
             count += 1
             if count > _MOST_ROWS:
-                raise _core.IoError(f"{path}: has more than {_MOST_ROWS} rows")
+                raise IoError(f"{path}: has more than {_MOST_ROWS} rows")
             names, rows = parts[-1]
             rows.append(_row(path, number, line, len(names)))
     return [(names, rows) for names, rows in parts if rows]
@@ -119,7 +119,7 @@ def _row(path: Path, number: int, line: str, count: int) -> list[float]:
             raise ValueError
         return [real_of(word) if word.strip("*") else np.nan for word in words]  # stars: the number was too long
     except ValueError:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: line {number} must have {count} numbers; found {len(words)}: {line.strip()[:60]!r}"
         ) from None
 
@@ -129,10 +129,10 @@ def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
     with open_hdf5(path) as file:
         groups = [str(name) for name in file if has_group(file, name)]
         if "t" not in groups or len(groups) > _MOST_COLUMNS:
-            raise _core.IoError(f"{path}: has no group t, so it is no time series; found {', '.join(groups[:8])}")
+            raise IoError(f"{path}: has no group t, so it is no time series; found {', '.join(groups[:8])}")
         steps = sorted(int(name) for name in file["t"] if re.fullmatch(r"\d{1,9}", name))
         if not steps or len(steps) > _MOST_ROWS:
-            raise _core.IoError(f"{path}: its group t has no value with the number of a time step")
+            raise IoError(f"{path}: its group t has no value with the number of a time step")
         columns: dict[str, NDArray[Any]] = {"step": np.array(steps, np.int64)}
         for group in ["t", *(name for name in groups if name != "t")]:
             values = np.full(len(steps), np.nan)
@@ -141,9 +141,7 @@ def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
                 if data is None:
                     continue
                 if data.size != 1 or data.dtype.kind not in "fi":
-                    raise _core.IoError(
-                        f"{path}: its {group}/{step} must be one number; found {data.shape} {data.dtype}"
-                    )
+                    raise IoError(f"{path}: its {group}/{step} must be one number; found {data.shape} {data.dtype}")
                 values[at] = np.asarray(data[()]).reshape(-1)[0]
             columns["time" if group == "t" else group] = values
     return columns
@@ -179,7 +177,7 @@ class TimeSeriesColumns(PencilDataset):
             self._columns, _ = read_time_series(Path(self.path))
         values = self._columns[name][: self._rows]
         if len(values) < self._rows:
-            raise _core.IoError(f"{self.path}: has {len(values)} rows now; expected {self._rows}: it was replaced")
+            raise IoError(f"{self.path}: has {len(values)} rows now; expected {self._rows}: it was replaced")
         begin = box.start[1]
         out[...] = values[begin : begin + box.count[1]].reshape(out.shape)
 

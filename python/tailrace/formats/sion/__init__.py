@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.file_bytes import head
 from tailrace.io.dataset import Dataset
 
@@ -31,7 +31,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     beside = path.with_name(f"{path.name}.toml")
     description = given.pop("description", str(beside) if beside.is_file() else None)
     if given:
-        raise _core.InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
+        raise InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
     from .dataset import SionDataset  # which loads h5py
 
     return SionDataset(str(path), description)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.file_bytes import fill
 from tailrace.formats.flat_array import FlatArray
@@ -101,7 +101,7 @@ class Container:
         """
         one = self.tasks[task]
         if offset < 0 or offset + count > one.size:
-            raise _core.IoError(
+            raise IoError(
                 f"{self.path}: the stream of task {task} has {one.size} bytes; asked for were {count} from byte "
                 f"{offset} on"
             )
@@ -141,7 +141,7 @@ class Container:
         heads = struct.Struct(f"{self.header.data_order}QQ")
         while at < end:
             if end - at < heads.size:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: the stream of task {task} ends at byte {end}; the key and the length at byte {at} "
                     f"need {heads.size}"
                 )
@@ -152,13 +152,13 @@ class Container:
             key, length = heads.unpack_from(window, at - low)
             at += heads.size
             if length > end - at:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: the value of key {key} at byte {at} of the stream of task {task} has {length} "
                     f"bytes; expected at most the {end - at} that follow"
                 )
             known += 1
             if known > _MOST_PAIRS:
-                raise _core.IoError(f"{self.path}: it has more than {_MOST_PAIRS} values of keys")
+                raise IoError(f"{self.path}: it has more than {_MOST_PAIRS} values of keys")
             found.setdefault(key, []).append((at, length))
             at += length
         return found
@@ -323,4 +323,4 @@ def _rounded(size: int, block: int) -> int:
 
 
 def _refuse(path: Path, why: str) -> NoReturn:
-    raise _core.IoError(f"{path}: {why}")
+    raise IoError(f"{path}: {why}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.generic.parts import our_type, pieces_of, refuse_large
 from tailrace.formats.overlaps import overlap
 from tailrace.io.dataset import Dataset
@@ -109,7 +109,7 @@ class SionDataset(Dataset):
         tasks = list(range(len(container.tasks)) if one.tasks is None else one.tasks)
         for task in tasks:
             if task >= len(container.tasks):
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: '{one.name}' is said to be in the stream of task {task}; it has the tasks 0 to "
                     f"{len(container.tasks) - 1}"
                 )
@@ -134,16 +134,16 @@ class SionDataset(Dataset):
         """What a stream, or the value of a key, has from the offset on."""
         if one.key is None:
             if container.has_keys:
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: it is a container of keys and values: '{one.name}' in the description needs its key"
                 )
             return _cut(((0, container.tasks[task].size),), None, one.offset)
         if not container.has_keys:
-            raise _core.InputError(f"{self.path}: '{one.name}' has a key in the description; the container has no keys")
+            raise InputError(f"{self.path}: '{one.name}' has a key in the description; the container has no keys")
         pairs = container.pairs(task)
         if one.key not in pairs:
             known = ", ".join(str(key) for key in list(pairs)[:16]) or "none"
-            raise _core.InputError(f"{self.path}: task {task} has no key {one.key} ('{one.name}'); it has {known}")
+            raise InputError(f"{self.path}: task {task} has no key {one.key} ('{one.name}'); it has {known}")
         return _cut(tuple(pairs[one.key]), None, one.offset)
 
     def _shape(
@@ -157,14 +157,14 @@ class SionDataset(Dataset):
         row = one.columns * dtype.itemsize
         if one.shape is None and one.rows is None:
             if size % row:
-                raise _core.InputError(
+                raise InputError(
                     f"{self.path}: '{one.name}': task {task} has {size} bytes from byte {one.offset} on; expected rows "
                     f"of {row} bytes. To fix this, give the rows"
                 )
             return one.columns, size // row, 1
         shape = one.shape or (one.columns, one.rows or 0, 1)
         if math.prod(shape) * dtype.itemsize > size:
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: '{one.name}': task {task} has {size} bytes from byte {one.offset} on; expected "
                 f"{math.prod(shape) * dtype.itemsize}, for {' x '.join(map(str, shape))} values of {one.dtype}"
             )
@@ -180,7 +180,7 @@ class SionDataset(Dataset):
             return (one.columns, rows, 1), starts
         px, py, pz = one.processes or (1, 1, len(shapes))
         if px * py * pz != len(shapes):
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: '{one.name}': processes = [{px}, {py}, {pz}] are {px * py * pz} parts; there are "
                 f"{counted(len(shapes), 'task')}"
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.formats.recognise import is_foreign_bp
 from tailrace.io.dataset import Dataset
 
@@ -32,9 +32,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """
     found = _dataset_at(path)
     if found is not None and parameters:
-        raise _core.InputError(
-            f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}"
-        )
+        raise InputError(f"{path}: files of Xcompact3D are read without parameters; found {', '.join(parameters)}")
     return found
 
 
@@ -69,7 +67,7 @@ def _directory(path: Path) -> Dataset | None:
     if dataset is None and entries(path / "statistics", STATISTIC):
         dataset = Xcompact3dStatistics(str(path), path / "statistics", run)
     if dataset is None:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
             "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )

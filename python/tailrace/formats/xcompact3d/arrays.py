@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.damage import not_finite
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
@@ -56,23 +56,23 @@ class FlatDataset(Dataset):
         """Fill `out` with a box of a variable."""
         try:
             self.array(position, name).read(box, out)
-        except _core.IoError:
+        except IoError:
             raise
         except OSError as error:
-            raise _core.IoError(f"{self.path}: {name} cannot be read: {error}") from None
+            raise IoError(f"{self.path}: {name} cannot be read: {error}") from None
 
     def check(self, position: int) -> list[str]:
         """Sizes of the files, and values that are not finite."""
         lines = []
         try:
             arrays = self.arrays(position)
-        except _core.IoError as error:
+        except IoError as error:
             return [str(error)]
         for name, array in arrays.items():
             try:
                 line = not_finite(self, position, name)
                 lines += [f"{array.path}: {line}"] if line else []
-            except _core.IoError as error:
+            except IoError as error:
                 lines.append(str(error))
         return lines
 
@@ -106,7 +106,7 @@ def fitting(path: Path, shapes: list[Triple]) -> FlatArray:
         f"{count * 8} bytes (float64) or {count * 4} (float32) for {' x '.join(map(str, shape))} points"
         for count, shape in zip(counts, shapes, strict=True)
     )
-    raise _core.IoError(f"{path}: has {size} bytes; expected {expected}. It is cut off, or of another run")
+    raise IoError(f"{path}: has {size} bytes; expected {expected}. It is cut off, or of another run")
 
 
 def size_of(path: Path) -> int:
@@ -117,4 +117,4 @@ def size_of(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None

@@ -6,7 +6,7 @@ import configparser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.file_bytes import peek
 from tailrace.formats.recognise import is_foreign_bp
 
@@ -65,6 +65,6 @@ def _step(path: Path, at: int, run: Xcompact3dRun) -> tuple[int, float]:
         parser.read_string(text.decode("latin-1"))
         index, time = parser.getint("time", "itime"), parser.getfloat("time", "t")
     except (configparser.Error, ValueError) as error:
-        raise _core.IoError(f"{path}: has no itime and t in [time]: {' '.join(str(error).split())[:200]}") from None
+        raise IoError(f"{path}: has no itime and t in [time]: {' '.join(str(error).split())[:200]}") from None
     # t has 4 digits after the point; dt of the input file has all.
     return index, index * run.dt if run.dt and abs(index * run.dt - time) <= 1e-4 else time

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import Triple, triple
 
@@ -47,7 +47,7 @@ class Xcompact3dCheckpoint(FlatDataset):
         last = max(array.end for array in self._arrays.values())
         size = size_of(Path(self.path))
         if size != last:
-            raise _core.IoError(f"{self.path}: has {size} bytes; expected {last}: it has changed since it was opened")
+            raise IoError(f"{self.path}: has {size} bytes; expected {last}: it has changed since it was opened")
         return self._arrays
 
 
@@ -61,7 +61,7 @@ def is_checkpoint(path: Path, run: Xcompact3dRun | None) -> bool:
     try:
         _, found = read_info(info, run, [])
         return _find_width(path, found, layout(found)) is not None
-    except _core.IoError:
+    except IoError:
         return False
 
 
@@ -111,7 +111,7 @@ def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[
         notes.append(f"{info}: there is no input.i3d with it: boundaries are not known, and lengths have 4 digits")
         run = Xcompact3dRun(info, triple(points), (float(lengths[0]), float(lengths[1]), float(lengths[2])), None)
     elif run.points != triple(points):
-        raise _core.IoError(f"{info}: says {points} points; expected {list(run.points)}, as in {run.source}")
+        raise IoError(f"{info}: says {points} points; expected {list(run.points)}, as in {run.source}")
     if run.dt and abs(index * run.dt - time) <= 1e-4:
         if round(time, 4) == time:  # Xcompact3D writes 4 digits after the point
             time = index * run.dt
@@ -135,17 +135,17 @@ def _find_width(path: Path, run: Xcompact3dRun, names: list[str]) -> tuple[int, 
         if size == width * (nodes + math.prod(cells))
     ]  # fmt: skip
     if len(set(fits)) > 1:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its pressure can have {' or '.join(str(cells) for _, cells in fits)} cells in x, y, z; put the "
             "input.i3d of the run beside it, which says which directions are periodic"
         )
     return fits[0] if fits else None
 
 
-def _wrong_size(path: Path, info: Path, run: Xcompact3dRun, names: list[str]) -> _core.IoError:
+def _wrong_size(path: Path, info: Path, run: Xcompact3dRun, names: list[str]) -> IoError:
     nodes = math.prod(run.points) * (len(names) - 1)
     total = nodes + math.prod(run.cells)
-    return _core.IoError(
+    return IoError(
         f"{path}: has {size_of(path)} bytes; expected {8 * total} (float64) or {4 * total} (float32) for "
         f"{', '.join(names)[:200]} on {' x '.join(map(str, run.points))} points, as {info} and {run.source} say: it is "
         "cut off, or of another run"

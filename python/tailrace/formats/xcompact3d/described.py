@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.values import Attribute
@@ -41,7 +41,7 @@ class Py4Dataset(FlatDataset):
                 for number, file in self._find(key, one).items():
                     found.setdefault(number, {})[key] = file
         if not found:
-            raise _core.IoError(f"{path}: names no file that is there; expected those of a field beside it")
+            raise IoError(f"{path}: names no file that is there; expected those of a field beside it")
         self._files = [files for _, files in sorted(found.items())]
         timed = run if run is not None and run.points == self._run.points else None
         if timed is None:
@@ -80,9 +80,7 @@ class Py4Dataset(FlatDataset):
         properties = field.get("properties")
         name = properties.get("filename") if isinstance(properties, dict) else None
         if not isinstance(name, str):
-            raise _core.IoError(
-                f"{self._where}: {key[:60]!r} has no properties.filename; expected the name of its files"
-            )
+            raise IoError(f"{self._where}: {key[:60]!r} has no properties.filename; expected the name of its files")
         root = self._inside(name)
         pattern = re.compile(re.escape(root.name) + r"-?(\d{1,12})(\.bin)?")
         found = {0: root} if root.is_file() else {}
@@ -91,10 +89,10 @@ class Py4Dataset(FlatDataset):
                 match = pattern.fullmatch(entry.name)
                 if match and int(match[1]) not in found:
                     found[int(match[1])] = inside(self._where, str(entry))
-        except _core.IoError:
+        except IoError:
             raise
         except OSError as error:
-            raise _core.IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
+            raise IoError(f"{self._where}: the files {name[:100]!r} cannot be found: {error.strerror}") from None
         if not found:
             self.notes.append(f"{self._where}: {key[:60]!r}: there are no files {name[:100]!r}: left out")
         return found
@@ -103,7 +101,7 @@ class Py4Dataset(FlatDataset):
         """A file that the text names; an absolute name of another machine is that of a file beside the text."""
         try:
             return inside(self._where, name)
-        except _core.IoError:
+        except IoError:
             if not name.startswith("/"):
                 raise
             self.notes.append(f"{self._where}: {name[:200]!r} is taken as {Path(name).name!r} beside it")
@@ -118,7 +116,7 @@ class Py4Dataset(FlatDataset):
     def _number(self, properties: dict[str, Any], key: str, least: float, most: float, kind: Any, word: str) -> Any:
         value = properties.get(key)
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
-            raise _core.IoError(
+            raise IoError(
                 f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected {word} from {least:.12g} to "
                 f"{most:.12g}"
             )
@@ -139,7 +137,7 @@ def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Data
         # Examples of Py4Incompact3D have commas before closing brackets.
         content = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
     except (ValueError, RecursionError) as error:
-        raise _core.IoError(f"{path}: is not valid JSON: {error}") from None
+        raise IoError(f"{path}: is not valid JSON: {error}") from None
     mesh = content.get("mesh") if isinstance(content, dict) else None
     if not isinstance(mesh, dict) or not isinstance(mesh.get("properties"), dict):
         return None

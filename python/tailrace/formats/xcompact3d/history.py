@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
 from tailrace.case.document import ConfigError, Problem, read_text
+from tailrace.core import IoError
 from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import triple
@@ -156,6 +156,6 @@ def _read_field(directory: Path, name: str, number: int, shape: tuple[int, int, 
         )
     try:
         array = fitting(path, [triple(reversed(shape))])
-    except _core.IoError as error:
+    except IoError as error:
         raise ConfigError.single(path, "", str(error).removeprefix(f"{path}: ")) from None
     return np.fromfile(path, array.dtype).reshape(shape)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tailrace import _core
 from tailrace.case.document import ConfigError
+from tailrace.core import IoError
 from tailrace.formats.fortran_numbers import real_of
 from tailrace.formats.texts import read_text
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
@@ -149,14 +149,14 @@ def read_namelist(path: Path, needed: str) -> Namelist:
     try:
         size = path.stat().st_size
         if size > _MOST_BYTES:
-            raise _core.IoError(f"{path}: has {size} bytes; expected a namelist of at most {_MOST_BYTES}")
+            raise IoError(f"{path}: has {size} bytes; expected a namelist of at most {_MOST_BYTES}")
         return Namelist(path, needed)
-    except _core.IoError:
+    except IoError:
         raise
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     except ConfigError as error:
-        raise _core.IoError(str(error)) from None
+        raise IoError(str(error)) from None
 
 
 def read_run(path: Path) -> Xcompact3dRun:
@@ -206,7 +206,7 @@ def read_run(path: Path) -> Xcompact3dRun:
 def refuse_problems(nml: Namelist) -> None:
     """Raise an IoError with all problems found so far."""
     if nml.problems:
-        raise _core.IoError(str(ConfigError(str(nml.path), nml.problems)))
+        raise IoError(str(ConfigError(str(nml.path), nml.problems)))
 
 
 def within(nml: Namelist, group: str, key: str, least: int, most: int, *default: int) -> Any:
@@ -300,9 +300,9 @@ def read_places(path: Path, count: int) -> tuple[float, ...]:
             try:
                 places.append(real_of(line.split()[0]))
             except ValueError:
-                raise _core.IoError(f"{path}: line {number} is {line.strip()[:40]!r}; expected a place in y") from None
+                raise IoError(f"{path}: line {number} is {line.strip()[:40]!r}; expected a place in y") from None
     if len(places) != count or not np.all(np.diff(places) > 0):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has {len(places)} places; expected ny = {count} of them, each greater than the one before"
         )
     return tuple(places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 
 from .arrays import FlatDataset, fitting, known_aliases
@@ -67,7 +67,7 @@ class Xcompact3dSnapshots(FlatDataset):
         try:
             names = [only] if only else sorted(entry.name for entry in self.directory.iterdir())
         except OSError as error:
-            raise _core.IoError(f"{self.directory}: cannot be listed: {error.strerror}") from None
+            raise IoError(f"{self.directory}: cannot be listed: {error.strerror}") from None
         for name in sorted(names, key=len):  # without zeros before the number first
             match = self.pattern.fullmatch(name)
             if match is None:
@@ -86,12 +86,12 @@ class Xcompact3dSnapshots(FlatDataset):
         """
         kept: dict[int, dict[str, str]] = {}
         on_cells: dict[str, list[str]] = {}
-        first: _core.IoError | None = None
+        first: IoError | None = None
         for number, files in sorted(found.items()):
             for name, file in sorted(files.items()):
                 try:
                     fitting(self.directory / file, self._shapes)
-                except _core.IoError as error:
+                except IoError as error:
                     first = first or error
                     if self._is_on_cells(file):
                         on_cells.setdefault(name, []).append(file)
@@ -109,7 +109,7 @@ class Xcompact3dSnapshots(FlatDataset):
     def _is_on_cells(self, file: str) -> bool:
         try:
             fitting(self.directory / file, [self.run.cells])
-        except _core.IoError:
+        except IoError:
             return False
         return True
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
 from tailrace.case.document import ConfigError
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.file_bytes import head
 from tailrace.formats.fortran_numbers import real_of
@@ -53,7 +53,7 @@ class History(Dataset):
         (_, y, _), (nx, ny, nz) = box
         table = self._table([])
         if len(table) < self._rows:
-            raise _core.IoError(f"{self.path}: has {len(table)} rows; expected {self._rows}, as when it was opened")
+            raise IoError(f"{self.path}: has {len(table)} rows; expected {self._rows}, as when it was opened")
         out[...] = table[name][None, y : y + ny, None][:nz, :, :nx]
 
     def _read_table(self, notes: list[str]) -> NDArray[Any]:
@@ -62,11 +62,11 @@ class History(Dataset):
     def _table(self, notes: list[str]) -> NDArray[Any]:
         size = Path(self.path).stat().st_size
         if size > _MOST_BYTES:
-            raise _core.IoError(f"{self.path}: has {size} bytes; expected a history of at most {_MOST_BYTES}")
+            raise IoError(f"{self.path}: has {size} bytes; expected a history of at most {_MOST_BYTES}")
         try:
             return self._read_table(notes)
         except ConfigError as error:
-            raise _core.IoError(str(error)) from None
+            raise IoError(str(error)) from None
 
 
 class PublishedHistory(History):
@@ -101,7 +101,7 @@ class Probe(Dataset):
         count = len(record) // self._width if self._width else 0
         self._names = _columns(path, count)
         if not self._names or size % self._record:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: has {size} bytes and a first line of {len(record)} letters; expected records of one length, "
                 "of at least two numbers of 24 or 14 letters each and the end of the line: it is cut off, or no probe"
             )
@@ -124,7 +124,7 @@ class Probe(Dataset):
                 file.seek((y + first) * self._record)
                 text = file.read(count * self._record)
                 if len(text) != count * self._record:
-                    raise _core.IoError(f"{self.path}: ends before record {y + first + count}: it is cut off")
+                    raise IoError(f"{self.path}: ends before record {y + first + count}: it is cut off")
                 for row in range(count):
                     out[0, first + row, 0] = self._number(text, row, at, y + first + row)
 
@@ -137,7 +137,7 @@ class Probe(Dataset):
             return real_of(word.decode("latin-1").strip())
         except ValueError:
             found = word[:30].decode("ascii", "replace")
-            raise _core.IoError(
+            raise IoError(
                 f"{self.path}: byte {number * self._record + at * self._width}: found {found!r}, expected a number"
             ) from None
 
@@ -171,10 +171,10 @@ def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | N
             return PublishedHistory(path, None)
         if _PROBE.fullmatch(path.name) and path.parent.name == "probes":
             return Probe(path, run())
-    except _core.IoError:
+    except IoError:
         raise
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     return None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
 from tailrace.io.values import Attribute
 
@@ -40,7 +40,7 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
     """
     grid = grid or UniformGrid(points)
     if any(abs(start) > 1e-6 * step for start, step in zip(grid.origin, grid.spacing, strict=True)):
-        raise _core.InputError(
+        raise InputError(
             f"{path}: grids of Xcompact3D begin at 0; found the origin {grid.origin}. Convert the whole box, or to "
             "another format"
         )
@@ -81,9 +81,7 @@ def _places(
     """The places in y; those of Xcompact3D's own stretching only."""
     x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
     if len(x) or len(z):
-        raise _core.InputError(
-            f"{path}: Xcompact3D stretches grids in y only; found places in {'x' if len(x) else 'z'}"
-        )
+        raise InputError(f"{path}: Xcompact3D stretches grids in y only; found places in {'x' if len(x) else 'z'}")
     if not len(y):
         return ()
     length, kind, beta = run.lengths[1], attributes.get("istret"), attributes.get("beta")
@@ -91,7 +89,7 @@ def _places(
         own = stretched(len(y), run.cells[1], length, int(kind), beta)
         if all(abs(a - b) <= 1e-6 * length for a, b in zip(own, y, strict=True)):
             return tuple(float(place) for place in y)
-    raise _core.InputError(
+    raise InputError(
         f"{path}: Xcompact3D stretches y by its own law only, with the attributes stretching (or istret = 1, 2 or "
         f"3) and beta; found istret = {kind} and beta = {beta}, which do not give the places of the points. Convert to "
         "another format"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.writer import Writer
 from tailrace.io.placement import Box, Stored, Triple
@@ -58,7 +58,7 @@ class Xcompact3dWriter(Writer):
     def _check_free(self) -> None:
         for name in ("checkpoint", INFO) if self._wanted else ():
             if os.path.lexists(self._directory / name):
-                raise _core.InputError(
+                raise InputError(
                     f"{self._directory / name} is there already, and nothing is replaced: move it away, or give "
                     "the option checkpoint=false"
                 )
@@ -131,18 +131,18 @@ class Xcompact3dWriter(Writer):
     def _check(self, variables: Mapping[str, Stored]) -> None:
         for name, one in variables.items():
             if not _NAME.fullmatch(name) or name.startswith("snapshot"):
-                raise _core.InputError(
+                raise InputError(
                     f"variable {name!r}: cannot be the name of a file of Xcompact3D: expected letters, digits "
                     "and _ . + -"
                 )
             if one.is_list or one.dtype not in _TYPES:
                 found = "a list" if one.is_list else one.dtype
-                raise _core.InputError(
+                raise InputError(
                     f"variable {name!r}: files of Xcompact3D hold fields of float64 or float32; found {found}. Choose "
                     "other variables, or another format"
                 )
         if not variables:
-            raise _core.InputError(f"{self.path}: a step of Xcompact3D must have a variable")
+            raise InputError(f"{self.path}: a step of Xcompact3D must have a variable")
 
     def _begin(self, index: int, time: float, variables: Mapping[str, Stored]) -> WrittenRun:
         """What is known of the run, at the first step."""
@@ -179,7 +179,7 @@ class Xcompact3dWriter(Writer):
                 return value
         except ValueError:
             pass
-        raise _core.InputError(f"option {name} = {text!r}: expected a number greater than 0")
+        raise InputError(f"option {name} = {text!r}: expected a number greater than 0")
 
     def _agrees(self, told: WrittenRun) -> bool:
         """Whether there is an input file already, of the same run."""
@@ -191,7 +191,7 @@ class Xcompact3dWriter(Writer):
             told.run.points, told.run.ends, told.every, told.run.dt,
         )  # fmt: skip
         if not same or not np.allclose(there.lengths, told.run.lengths, rtol=1e-9):
-            raise _core.InputError(
+            raise InputError(
                 f"{path} is there already, of another run: its points, lengths, boundaries, ioutput or dt are not "
                 "those of the source. Choose another target"
             )
@@ -200,14 +200,14 @@ class Xcompact3dWriter(Writer):
     # ---- files -------------------------------------------------------------------------------------------------------
     def _place_snapshot(self, told: WrittenRun, index: int, variables: Mapping[str, Stored]) -> None:
         if index < 0 or index % told.every:
-            raise _core.InputError(
+            raise InputError(
                 f"step {index}: is no multiple of ioutput = {told.every}, by which files of Xcompact3D are numbered; "
                 "give the option ioutput=1, or a number that divides all indices"
             )
         token, number = self._token(), index // told.every
         for name, one in variables.items():
             if one.shape != told.run.points:
-                raise _core.InputError(
+                raise InputError(
                     f"variable {name!r}: has {one.shape} points; Xcompact3D needs the {told.run.points} of the grid"
                 )
             final = self._directory / "data" / f"{name}-{number}.bin"
@@ -217,10 +217,10 @@ class Xcompact3dWriter(Writer):
 
     def _place_checkpoint(self, told: WrittenRun, index: int, variables: Mapping[str, Stored]) -> None:
         if self._told is not None:
-            raise _core.InputError(f"step {index}: a run directory has one restart file; choose one step")
+            raise InputError(f"step {index}: a run directory has one restart file; choose one step")
         names, dtypes = layout(told.run), {one.dtype for one in variables.values()}
         if set(names) != set(variables) or len(dtypes) != 1 or told.run.ends is None:
-            raise _core.InputError(
+            raise InputError(
                 f"step {index}: a restart file for itimescheme = {told.run.scheme} has {', '.join(names)} of one type "
                 f"and known boundaries; found {', '.join(variables)} of {', '.join(sorted(dtypes))}, boundaries "
                 f"{told.run.boundaries}"
@@ -230,7 +230,7 @@ class Xcompact3dWriter(Writer):
         self._drafts = placed(draft, told.run, _TYPES[dtypes.pop()], told.run.cells)
         for name, array in self._drafts.items():
             if array.shape != variables[name].shape:
-                raise _core.InputError(f"variable {name!r}: has {variables[name].shape} points; expected {array.shape}")
+                raise InputError(f"variable {name!r}: has {variables[name].shape} points; expected {array.shape}")
         self._finals = {draft: final}
 
     def _token(self) -> str:
@@ -347,5 +347,5 @@ def _is_checkpoint(variables: Mapping[str, Stored], run: Xcompact3dRun) -> bool:
 
 def _flag(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise _core.InputError(f"option checkpoint = {text!r}: expected true or false")
+        raise InputError(f"option checkpoint = {text!r}: expected true or false")
     return text.lower() == "true"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.xml_text import parse_xml
@@ -52,10 +52,10 @@ class XdmfSnapshots(FlatDataset):
         self._where = path
         domain = _root(path).find("Domain")
         if domain is None:
-            raise _core.IoError(f"{path}: has no <Domain>; expected the XDMF file of a snapshot")
+            raise IoError(f"{path}: has no <Domain>; expected the XDMF file of a snapshot")
         grids = [grid for grid in domain.iter("Grid") if grid.get("GridType", "Uniform") == "Uniform"]
         if not grids:
-            raise _core.IoError(f'{path}: has no <Grid GridType="Uniform">; expected one for each step')
+            raise IoError(f'{path}: has no <Grid GridType="Uniform">; expected one for each step')
         self._arrays: list[dict[str, FlatArray]] = []
         for at, grid in enumerate(grids):
             self._add(domain, grid, at, run)
@@ -70,7 +70,7 @@ class XdmfSnapshots(FlatDataset):
         for array in self._arrays[position].values():
             size = size_of(array.path)
             if size < array.end:
-                raise _core.IoError(
+                raise IoError(
                     f"{array.path}: has {size} bytes; expected {array.end} at least, from {self._where}: it is cut off"
                 )
         return self._arrays[position]
@@ -99,7 +99,7 @@ class XdmfSnapshots(FlatDataset):
                     f"{self._where}: {attribute.get('Name', '')[:60]!r} is not in a headerless file: left out"
                 )
         if not arrays:
-            raise _core.IoError(f'{self._where}: step {name[:40]!r} has no headerless arrays (Format="Binary")')
+            raise IoError(f'{self._where}: step {name[:40]!r} has no headerless arrays (Format="Binary")')
         self._arrays.append(arrays)
 
     def _add_run(self, run: Xcompact3dRun | None) -> None:
@@ -117,7 +117,7 @@ class XdmfSnapshots(FlatDataset):
 def _root(path: Path) -> Element:
     root = parse_xml(path, _MOST_BYTES)
     if root.tag != "Xdmf":
-        raise _core.IoError(f"{path}: its first element is <{root.tag[:40]}>; expected <Xdmf>")
+        raise IoError(f"{path}: its first element is <{root.tag[:40]}>; expected <Xdmf>")
     return root
 
 
@@ -130,7 +130,7 @@ def _referred(domain: Element, grid: Element, tag: str) -> Element:
     match = re.search(r"\[(\d{1,6})\]$", own.get("Reference", "") if own is not None else "[1]")
     at = int(match[1]) - 1 if match else 0
     if not 0 <= at < len(shared):
-        raise _core.IoError(f"a <{tag}> that a <Grid> refers to is not there; found {len(shared)} of them")
+        raise IoError(f"a <{tag}> that a <Grid> refers to is not there; found {len(shared)} of them")
     return shared[at]
 
 
@@ -138,7 +138,7 @@ def _dimensions(path: Path, element: Element) -> Triple:
     text = element.get("Dimensions", "")
     words = text.split()
     if len(words) != 3 or not all(re.fullmatch(r"\d{1,9}", word) and 0 < int(word) <= MOST_POINTS for word in words):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: <{element.tag}> has Dimensions={text[:60]!r}; expected three numbers from 1 to "
             f"{MOST_POINTS}, as z y x"
         )
@@ -149,7 +149,7 @@ def _number(path: Path, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise _core.IoError(f"{path}: found {text[:40]!r}, expected a number") from None
+        raise IoError(f"{path}: found {text[:40]!r}, expected a number") from None
 
 
 def _array(path: Path, item: Element) -> FlatArray:
@@ -159,7 +159,7 @@ def _array(path: Path, item: Element) -> FlatArray:
     order = _ORDERS.get((item.get("Endian") or "native").lower())
     real = _REALS.get((kind, int(width) if width.isdecimal() and len(width) < 3 else 0))
     if real is None or order is None or not re.fullmatch(r"\d{1,18}", seek):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: a <DataItem> has DataType={kind[:20]!r} Precision={width[:20]!r} "
             f"Endian={item.get('Endian', '')[:20]!r} Seek={seek[:20]!r}; expected Float or Int of 4 or 8 bytes, "
             "Little or Big, and a number of bytes"
@@ -179,7 +179,7 @@ def inside(path: Path, name: str) -> Path:
             return file
     except (OSError, ValueError, RuntimeError):
         pass
-    raise _core.IoError(f"{path}: names the file {name[:200]!r}; expected a file in {base} or below")
+    raise IoError(f"{path}: names the file {name[:200]!r}; expected a file in {base} or below")
 
 
 def triple_of(values: list[float]) -> tuple[float, float, float]:
@@ -203,7 +203,7 @@ def _grid(path: Path, geometry: Element, points: Triple) -> UniformGrid:
             spacing = [(one[-1] - one[0]) / max(1, len(one) - 1) or 1.0 for one in places]
             coordinates: Any = tuple(map(tuple, places))
             return StretchedGrid(points, triple_of(origin), triple_of(spacing), coordinates=coordinates)
-    raise _core.IoError(
+    raise IoError(
         f"{path}: <Geometry Type={kind[:40]!r}> has lists of {[len(one) for one in lists][:6]} numbers; expected "
         f"ORIGIN_DXDYDZ with an origin and positive spacings of 3 numbers, or VXVYVZ with {list(points)} growing places"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.file_bytes import fill
 
@@ -73,20 +73,20 @@ class Frames:
         for offset, expected in self.marks:
             found = int(self._value(file, begin + offset, f"{self.real[0]}i4"))
             if found != expected:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: has {found} at byte {begin + offset}; expected {expected}, the size of a record: "
                     "the file is damaged, or its data directory is of a run with other sizes"
                 )
         time = float(self._value(file, begin + self.time, self.real))
         if not np.isfinite(time):
-            raise _core.IoError(f"{self.path}: its time at byte {begin + self.time} is {time}: the file is damaged")
+            raise IoError(f"{self.path}: its time at byte {begin + self.time} is {time}: the file is damaged")
         return time
 
     def _value(self, file: int, offset: int, dtype: str) -> Any:
         value = np.empty(1, dtype)
         got = fill(file, value.view(np.uint8).data, offset)
         if got != value.nbytes:
-            raise _core.IoError(f"{self.path}: ends at byte {offset + got}: it was cut off while it was being read")
+            raise IoError(f"{self.path}: ends at byte {offset + got}: it was cut off while it was being read")
         return value[0]
 
 
@@ -99,10 +99,10 @@ def whole_frames(path: Path, size: int, records: bool) -> tuple[int, tuple[str, 
     try:
         size_of_file = path.stat().st_size
     except OSError as error:
-        raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     count, rest = divmod(size_of_file, size)
     if count < 1 or count > MOST_FRAMES or (rest and not records):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has {size_of_file} bytes; expected a multiple of {size} bytes, one time of this run each"
         )
     return count, (f"{path} ends inside its last time, which is left out ({rest} bytes).",) if rest else ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import Error, IoError
 from tailrace.files.regular import refuse_special
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
         refuse_special(path)
         with hdf5_file.open_hdf5(path) as file:
             yield file
-    except _core.Error:
+    except Error:
         raise
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:  # h5py has no exception of its own
-        raise _core.IoError(f"{path}: cannot be read as HDF5: {error}") from None
+        raise IoError(f"{path}: cannot be read as HDF5: {error}") from None
 
 
 def has_group(file: h5py.File, name: str) -> bool:
@@ -60,7 +60,7 @@ def plain(file: h5py.File, name: str) -> Any:
         return None
     size = math.prod(data.chunks or (0,)) * data.dtype.itemsize
     if size > _MOST_CHUNK:  # the library takes the memory of a whole chunk for any value of it
-        raise _core.IoError(
+        raise IoError(
             f"{file.filename}: its {data.name} has chunks of {data.chunks}, {size} bytes each; expected at most "
             f"{_MOST_CHUNK} bytes, as any part of it needs the memory of a whole chunk. The Pencil Code writes no "
             "chunks; h5repack makes smaller ones"
@@ -76,11 +76,11 @@ def read_values(path: Path, name: str, shape: tuple[int, ...], region: tuple[sli
     with open_hdf5(path) as file:
         data = plain(file, name)
         if data is None or data.shape != shape:
-            raise _core.IoError(f"{path}: its {name} has changed since the file was opened; expected {shape}")
+            raise IoError(f"{path}: its {name} has changed since the file was opened; expected {shape}")
         try:
             data.read_direct(out, region)
         except (OSError, RuntimeError) as error:
-            raise _core.IoError(f"{path}: its {name} cannot be read: {error}") from None
+            raise IoError(f"{path}: its {name} cannot be read: {error}") from None
 
 
 def number(file: h5py.File, name: str, kind: str, default: int | None = None) -> Any:
@@ -96,7 +96,7 @@ def number(file: h5py.File, name: str, kind: str, default: int | None = None) ->
     if data is None or data.size != 1 or data.dtype.kind != kind:
         found = "none in the file itself" if data is None else f"{data.shape} of {data.dtype}"
         word = "whole" if kind == "i" else "real"
-        raise _core.IoError(f"{file.filename}: its {name} must be one {word} number; found {found}: it is damaged")
+        raise IoError(f"{file.filename}: its {name} must be one {word} number; found {found}: it is damaged")
     return np.asarray(data[()]).reshape(-1)[0].item()
 
 
@@ -107,5 +107,5 @@ def time_of(file: h5py.File, name: str = "time") -> float:
     """
     time = float(number(file, name, "f"))
     if not np.isfinite(time):
-        raise _core.IoError(f"{file.filename}: its {name} is {time}, no finite number: the file is damaged")
+        raise IoError(f"{file.filename}: its {name} is {time}, no finite number: the file is damaged")
     return time

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.file_bytes import fill
 
@@ -56,7 +56,7 @@ class Records:
         try:
             self._file = open_regular(path, "rb", buffering=0)
         except OSError as error:
-            raise _core.IoError(f"{path}: cannot be read: {error.strerror}") from None
+            raise IoError(f"{path}: cannot be read: {error.strerror}") from None
         self.size = os.fstat(self._file.fileno()).st_size
         try:
             self.order = order or self._find_order()
@@ -89,20 +89,20 @@ class Records:
             head = self._marker(at, order)
             count, more = abs(head), head < 0
             if at + count + 2 * _MARKER > self.size:
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: ends at byte {self.size}, where the record of {count} bytes at byte {at} must reach "
                     f"to byte {at + count + 2 * _MARKER}: it is cut off, or no file of Fortran records"
                 )
             tail = self._marker(at + _MARKER + count, order)
             if tail != (-count if pieces else count):
-                raise _core.IoError(
+                raise IoError(
                     f"{self.path}: the record at byte {at} has the size {count} before it and {tail} after it, at byte "
                     f"{at + _MARKER + count}: the file is damaged"
                 )
             pieces.append((at + _MARKER, count))
             at += count + 2 * _MARKER
             if len(pieces) > _MOST_PIECES:
-                raise _core.IoError(f"{self.path}: the record at byte {offset} has more than {_MOST_PIECES} parts")
+                raise IoError(f"{self.path}: the record at byte {offset} has more than {_MOST_PIECES} parts")
         return Record(tuple(pieces), offset, at)
 
     def values(self, record: Record, dtype: str, most: int = 1 << 24) -> NDArray[Any]:
@@ -114,7 +114,7 @@ class Records:
         """
         kind = np.dtype(self.order + dtype)
         if record.size > most or record.size % kind.itemsize:
-            raise _core.IoError(
+            raise IoError(
                 f"{self.path}: the record at byte {record.begin} has {record.size} bytes; expected values of "
                 f"{kind.itemsize} bytes, at most {most} bytes"
             )
@@ -130,9 +130,9 @@ class Records:
             try:
                 self.at(self.first, order)
                 return order
-            except _core.IoError as error:
+            except IoError as error:
                 problems.append((abs(self._marker(self.first, order)), str(error)))
-        raise _core.IoError(min(problems)[1])
+        raise IoError(min(problems)[1])
 
     def _marker(self, offset: int, order: str) -> int:
         value: int
@@ -143,7 +143,5 @@ class Records:
         raw = bytearray(count)
         got = fill(self._file.fileno(), memoryview(raw), offset)
         if got != count:
-            raise _core.IoError(
-                f"{self.path}: ends at byte {offset + got}; expected {count} bytes from byte {offset} on"
-            )
+            raise IoError(f"{self.path}: ends at byte {offset + got}; expected {count} bytes from byte {offset} on")
         return bytes(raw)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import Box
@@ -63,7 +63,7 @@ class Particles(ParticleDataset):
         parts, times = [part for part, _ in files], {time for _, time in files}
         widths = {part.columns for part in parts if part.count}
         if len(widths) > 1 or len(times) != 1:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: the files of this name in proc0, proc1, ... have {sorted(widths)} values of each particle "
                 f"and the times {sorted(times)}; expected the same everywhere: they are of several runs"
             )
@@ -77,7 +77,7 @@ class Particles(ParticleDataset):
             found = records.values(head, "i4", 4)
             count = int(found[0]) if found.size == 1 else -1
             if count < 0 or count > records.size // 4:
-                raise _core.IoError(
+                raise IoError(
                     f"{path}: its first record says {count} particles; a file of {records.size} bytes cannot have them"
                 )
             part, at = ProcessParticles(path, records.order), head.end
@@ -86,7 +86,7 @@ class Particles(ParticleDataset):
                 data = records.at(numbers.end)
                 width, rest = divmod(data.size, count * real)
                 if numbers.size != 4 * count or rest or not 1 <= width <= MOST_COLUMNS:
-                    raise _core.IoError(
+                    raise IoError(
                         f"{path}: its records have {numbers.size} and {data.size} bytes; expected {4 * count}, the "
                         f"numbers of {count} particles, and a multiple of {count * real}, their values"
                     )
@@ -95,7 +95,7 @@ class Particles(ParticleDataset):
             last = records.at(at)
             time = float(records.values(last, self._dim.real)[0]) if last.size >= real else np.nan
             if not np.isfinite(time):
-                raise _core.IoError(f"{path}: the record at byte {at} must begin with the time: the file is damaged")
+                raise IoError(f"{path}: the record at byte {at} must begin with the time: the file is damaged")
             return part, time
 
     def _read_raw(self, path: Path, run: PencilRun) -> tuple[list[ProcessParticles], int, float]:
@@ -108,7 +108,7 @@ class Particles(ParticleDataset):
         possible = {order: shape for order, shape in shapes.items() if shape is not None}
         if not possible:
             found = " or ".join(f"{_value(path, 0, f'{order}i4'):.0f}" for order in shapes)
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: says {found} particles and has {size} bytes; expected 4 bytes, 4 for each particle, their "
                 f"values of {real} bytes, and a time"
             )
@@ -118,7 +118,7 @@ class Particles(ParticleDataset):
             order, self.notes = guessed(path, times)
         (count, width), time = possible[order], times[order][0]
         if not np.isfinite(time):
-            raise _core.IoError(f"{path}: its time, at byte {size - real}, is no finite number: the file is damaged")
+            raise IoError(f"{path}: its time, at byte {size - real}, is no finite number: the file is damaged")
         return [ProcessParticles(path, order, count, 4, 4 + 4 * count)], width, time
 
 
@@ -168,7 +168,7 @@ def _bounds(run: PencilRun) -> dict[str, list[float]]:
         try:
             with Records(path) as records:
                 values = [records.values(record, run.dim.real, 1 << 20) for record in records]
-        except _core.IoError:
+        except IoError:
             return {}
     else:
         return {}

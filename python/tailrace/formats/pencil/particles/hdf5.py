@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.placement import Box, Stored
 
 from ..dataset import PencilDataset
@@ -69,14 +69,14 @@ class _ListFile:
                     data = plain(file, f"{group}/{name}")
                     dtype = None if data is None else _TYPES.get((data.dtype.kind, data.dtype.itemsize))
                     if data is None or data.ndim != 1 or dtype is None:
-                        raise _core.IoError(f"{path}: its {group}/{name} is no list of numbers in the file itself")
+                        raise IoError(f"{path}: its {group}/{name} is no list of numbers in the file itself")
                     rows = rows or len(data)
                     if group != "proc" and len(data) != rows:
-                        raise _core.IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
+                        raise IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
                     self._places[str(name)] = f"{group}/{name}"
                     self.stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
         if not self.stored:
-            raise _core.IoError(f"{path}: has no particles: the file is damaged")
+            raise IoError(f"{path}: has no particles: the file is damaged")
 
     def read(self, name: str, begin: int, count: int, out: NDArray[Any]) -> None:
         """Rows [begin, begin + count) of a list."""

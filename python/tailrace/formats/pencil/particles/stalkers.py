@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.texts import read_text
 
@@ -37,7 +37,7 @@ class Stalkers(ParticleDataset):
         times = scans[0][0]
         count = min(len(own) for own, _ in scans)
         if any(own[:count] != times[:count] for own, _ in scans):
-            raise _core.IoError(f"{path}: the files of this name in proc0, proc1, ... have different times")
+            raise IoError(f"{path}: the files of this name in proc0, proc1, ... have different times")
         if any(len(own) != count for own, _ in scans):
             self.notes.append(f"Some processes have written more than {count} times; those that all have are read.")
         kept, more = latest(path, times[:count])
@@ -45,7 +45,7 @@ class Stalkers(ParticleDataset):
         self.steps = [(at, times[frame]) for at, frame in enumerate(kept)]
         widths = {part.columns for _, parts in scans for part in parts if part.count}
         if len(widths) > 1:
-            raise _core.IoError(f"{path}: has {sorted(widths)} values of each particle; expected the same at each time")
+            raise IoError(f"{path}: has {sorted(widths)} values of each particle; expected the same at each time")
         self._columns = _names(run, widths.pop() if widths else 0)
         self._parts = [[parts[frame] for _, parts in scans] for frame in kept]
 
@@ -67,28 +67,28 @@ class Stalkers(ParticleDataset):
                 head = records.at(at)
                 raw = records.content(head) if head.size == real + 4 else b""
                 if not raw:
-                    raise _core.IoError(
+                    raise IoError(
                         f"{path}: the record at byte {at} has {head.size} bytes; expected {real + 4}: a time of "
                         f"precision {'S' if real == 4 else 'D'} and a number of particles"
                     )
                 time = float(np.frombuffer(raw[:real], records.order + self._dim.real)[0])
                 count = int(np.frombuffer(raw[real:], f"{records.order}i4")[0])
                 if not np.isfinite(time) or not 0 <= count <= records.size // 4:
-                    raise _core.IoError(f"{path}: has time {time} and {count} particles at byte {at}: it is damaged")
+                    raise IoError(f"{path}: has time {time} and {count} particles at byte {at}: it is damaged")
                 at = head.end
                 part = ProcessParticles(path, records.order)
                 if count:
                     try:
                         numbers = records.at(at)
                         data = records.at(numbers.end)
-                    except _core.IoError as error:
+                    except IoError as error:
                         if not times or at < records.size - 4:
                             raise
                         self.notes.append(f"{path} ends inside its last time, which is left out ({error}).")
                         break
                     columns, rest = divmod(data.size, count * real)
                     if numbers.size != 4 * count or rest or not 1 <= columns <= MOST_COLUMNS:
-                        raise _core.IoError(
+                        raise IoError(
                             f"{path}: the records at byte {at} have {numbers.size} and {data.size} bytes; expected "
                             f"{4 * count}, the numbers of {count} particles, and a multiple of {count * real}"
                         )

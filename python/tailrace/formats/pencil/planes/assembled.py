@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.overlaps import overlap
@@ -51,7 +51,7 @@ def parts_of_processes(
     covered, starts = sum(math.prod(part.box.count) for part in parts), {part.box.start for part in parts}
     counts = {part.variables for part in parts}
     if len(starts) != len(parts) or covered != math.prod(whole) or len(counts) != 1:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: the files of this name in proc0, proc1, ... have {covered} points of {sorted(counts)} variables "
             f"at {len(starts)} places; expected {' x '.join(map(str, whole))} points of equally many: a file is "
             "missing, or is of another run"
@@ -108,7 +108,7 @@ class Planes(PlaneDataset):
         """A process that was started again alone, or a file of another run, has other times."""
         time, expected = frames.time_of(self._kept[position]), self.steps[position][1]
         if time != expected:
-            raise _core.IoError(
+            raise IoError(
                 f"{frames.path}: its record {self._kept[position]} has the time {time:.17g}; the other processes have "
                 f"{expected:.17g} there"
             )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import InputError, IoError
 from tailrace.formats.file_bytes import head
 from tailrace.formats.texts import read_text
 from tailrace.io.dataset import Dataset
@@ -54,9 +54,7 @@ def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str] | None
         parts = parts_of_processes(path, run, "xyz".index(over), _part, True)
     count = parts[0].variables
     if len(names or range(count)) != count:
-        raise _core.InputError(
-            f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}"
-        )
+        raise InputError(f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}")
     numbered = tuple(f"average{at + 1}" for at in range(count))
     planes = Planes(str(path), run, f"averages/{over}", names or numbered, whole.count, parts, 0)
     if not names:
@@ -73,7 +71,7 @@ def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[st
         names = tuple(name.strip() for name in parameters["names"].split(","))
         wrong = next((name for name in names if not re.fullmatch(r"\w{1,64}", name)), None)
         if wrong is not None or len(set(names)) != len(names):
-            raise _core.InputError(f"names: expected different names with commas, found {parameters['names'][:80]!r}")
+            raise InputError(f"names: expected different names with commas, found {parameters['names'][:80]!r}")
         return names
     for directory in (run.data.parent, run.data):
         path = directory / f"{over}aver.in"
@@ -86,7 +84,7 @@ def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[st
 def _raw_part(path: Path, run: PencilRun, box: Box, count: int) -> PlanePart:
     """Without records (io_mpi2): `count` averages at each time."""
     if not count:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
         )
     width = run.dim.width
@@ -107,7 +105,7 @@ def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
         order, first = records.order, records.at(0)
         values = records.at(first.end).size if first.size == real else 0
     if first.size != real or values % average or not values:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its first records have {first.size} and {values} bytes; expected {real}, a time of precision "
             f"{run.dim.precision}, and a multiple of {average}: averages of {' x '.join(map(str, box.count))} points"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.damage import errors_of
 from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
@@ -60,9 +60,7 @@ class Numbered(PlaneDataset):
         last = number(file, "last", "i")
         first = int(self._is_slice)
         if not first <= last < first + len(file):
-            raise _core.IoError(
-                f"{self.path}: says 'last' is {last}; expected the number of one of its {len(file)} groups"
-            )
+            raise IoError(f"{self.path}: says 'last' is {last}; expected the number of one of its {len(file)} groups")
         groups = list(range(first, last + 1))
         return groups, [time_of(file, f"{group}/time") for group in groups]
 
@@ -73,7 +71,7 @@ class Numbered(PlaneDataset):
             data = _array(file, f"{group}/{name}", self._dataset_shape())
             found[self._field if self._is_slice else name] = data.dtype.newbyteorder("=").name
         if not found:
-            raise _core.IoError(f"{self.path}: its group {group} has no array")
+            raise IoError(f"{self.path}: its group {group} has no array")
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,7 +129,5 @@ def _array(file: h5py.File, name: str, shape: tuple[int, ...]) -> Any:
     data = plain(file, name)
     if data is None or data.shape != shape or data.dtype.kind != "f" or data.dtype.itemsize not in (4, 8):
         found = "no array in the file itself" if data is None else f"{data.shape} of {data.dtype}"
-        raise _core.IoError(
-            f"{file.filename}: its {name} is {found}; expected {shape} real numbers as the run has points"
-        )
+        raise IoError(f"{file.filename}: its {name} is {found}; expected {shape} real numbers as the run has points")
     return data

@@ -6,7 +6,7 @@ import math
 import re
 from pathlib import Path
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.placement import Box
 
 from ..files.frames import Frames, whole_frames
@@ -50,7 +50,7 @@ def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
     with Records(path) as records:
         order, first = records.order, records.at(0).size
     if first not in (values + 2 * real, values + 3 * real):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its first record has {first} bytes; expected {values + 2 * real}: time, position and "
             f"{' x '.join(map(str, box.count))} values of precision {run.dim.precision}"
         )

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.placement import Box, Stored, Triple
@@ -63,7 +63,7 @@ class TextAverages(PlaneDataset):
             while len(values) < wanted:
                 words = _line(file, self.path)
                 if not words:
-                    raise _core.IoError(f"{self.path}: ends at byte {file.tell()}, inside a time")
+                    raise IoError(f"{self.path}: ends at byte {file.tell()}, inside a time")
                 first = max(0, begin - passed)
                 values += words[first : first + wanted - len(values)]
                 passed += len(words)
@@ -81,7 +81,7 @@ class TextAverages(PlaneDataset):
                     need, passed = passed, None
                 if passed is None:
                     if len(words) != 1 or not np.isfinite(words[0]):
-                        raise _core.IoError(
+                        raise IoError(
                             f"{path}: the line before byte {file.tell()} has {len(words)} numbers; expected a time: "
                             f"the file is damaged, or its averages are not of {self._length} points"
                         )
@@ -92,7 +92,7 @@ class TextAverages(PlaneDataset):
                 passed += len(words)
                 if need and passed >= need:
                     if passed > need:
-                        raise _core.IoError(
+                        raise IoError(
                             f"{path}: has more than {need} values of the time {times[-1]:g} before byte {file.tell()}"
                         )
                     passed = None
@@ -103,7 +103,7 @@ class TextAverages(PlaneDataset):
             times.pop()
             places.pop()
         if not times:
-            raise _core.IoError(f"{path}: has no complete time: each has a multiple of {self._length} values")
+            raise IoError(f"{path}: has no complete time: each has a multiple of {self._length} values")
         return times, places, need // self._length
 
 
@@ -113,7 +113,7 @@ def _line(file: IO[bytes], path: str) -> list[float]:
         try:
             found = [real_of(word) for word in raw.decode("latin-1").split()]
         except ValueError:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: expected numbers before byte {file.tell()}, found {raw[:60].decode('latin-1')!r}"
             ) from None
         if found:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.texts import read_text
 from tailrace.io.placement import Box, Triple, triple
 
@@ -94,11 +94,11 @@ def read_dim(path: Path) -> Dimensions:
     """
     lines = [line.split() for line in read_text(path).splitlines()[:8] if line.strip()]
     if len(lines) != 4:
-        raise _core.IoError(f"{path}: has {len(lines)} lines; expected 4: sizes, precision, ghost zones, processes")
+        raise IoError(f"{path}: has {len(lines)} lines; expected 4: sizes, precision, ghost zones, processes")
     sizes = _numbers(path, 1, lines[0], range(5, 7))
     held, (mvar, maux, mglobal) = sizes[:3], (*sizes[3:], 0, 0)[:3]
     if lines[1] not in (["S"], ["D"]):
-        raise _core.IoError(f"{path}: line 2 is {' '.join(lines[1])[:40]!r}; expected the precision S or D")
+        raise IoError(f"{path}: line 2 is {' '.join(lines[1])[:40]!r}; expected the precision S or D")
     ghosts = triple(_numbers(path, 3, lines[2], range(3, 4)))
     points = triple(m - 2 * g for m, g in zip(held, ghosts, strict=True))
     last = _numbers(path, 4, lines[3], range(3, 5))
@@ -110,7 +110,7 @@ def _numbers(path: Path, line: int, words: list[str], counts: range) -> list[int
     if len(words) not in counts or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
         found = " ".join(words)[:60]
         expected = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
-        raise _core.IoError(f"{path}: line {line} is {found!r}; expected {expected} whole numbers")
+        raise IoError(f"{path}: line {line} is {found!r}; expected {expected} whole numbers")
     return [int(word) for word in words]
 
 
@@ -131,7 +131,7 @@ def dim_of_hdf5(file: h5py.File) -> Dimensions | None:
     precision = "S" if (word if isinstance(word, bytes) else str(word).encode()).strip() == b"S" else "D"
     found = Dimensions(points, ghosts, mvar, maux, mglobal, precision, processes)
     if found.held != held or min(*ghosts, mvar, maux, mglobal) < 0:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its settings say {points} points, {held} with ghost zones, and {mvar}, {maux}, {mglobal} fields: "
             "that cannot be"
         )
@@ -140,15 +140,15 @@ def dim_of_hdf5(file: h5py.File) -> Dimensions | None:
 
 def _checked(path: Path, found: Dimensions, evenly: bool = True) -> Dimensions:
     if min(found.points) < 1 or max(found.held) > _MOST_POINTS or found.fields > _MOST_FIELDS:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: says {list(found.held)} points with ghost zones of {found.ghosts}, and {found.fields} fields; "
             f"expected 1 to {_MOST_POINTS} points in each direction, and at most {_MOST_FIELDS} fields"
         )
     processes = found.processes or (1, 1, 1)
     if any(not 1 <= p <= n or (evenly and n % p) for n, p in zip(found.points, processes, strict=True)):
-        raise _core.IoError(f"{path}: {found.points} points cannot be divided evenly among {processes} processes")
+        raise IoError(f"{path}: {found.points} points cannot be divided evenly among {processes} processes")
     if found.ranks > _MOST_PROCESSES:
-        raise _core.IoError(f"{path}: says {found.ranks} processes; expected at most {_MOST_PROCESSES}")
+        raise IoError(f"{path}: says {found.ranks} processes; expected at most {_MOST_PROCESSES}")
     return found
 
 
@@ -168,12 +168,12 @@ def process_place(data: Path, dim: Dimensions, process: int, y_is_slowest: bool)
         return process % px, process // px % py, process // (px * py)
     own, local = read_dim(path), dim.local()
     if own.place is None or any(not 0 <= i < p for i, p in zip(own.place, dim.processes, strict=True)):
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its last line says position {own.place}; expected one in the {px} x {py} x {pz} processes of "
             f"{data / 'dim.dat'}"
         )
     if own.points != local.points or own.precision != dim.precision:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has {own.points} points of precision {own.precision}; expected {local.points} of {dim.precision} "
             f"from {data / 'dim.dat'}"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
 
 from ..files.hdf5 import has_group, open_hdf5, plain
@@ -126,7 +126,7 @@ def read_grid_file(path: Path, dim: Dimensions) -> Points:
     counts = [sum(held) + 4, 3, 3, sum(held), sum(held)]
     sizes = [values.size for values in found]
     if len(found) < 2 or sizes != counts[: len(found)]:
-        raise _core.IoError(
+        raise IoError(
             f"{path}: its records have {sizes} values; expected {counts} for {' x '.join(map(str, held))} points, "
             "ghost zones too"
         )
@@ -169,7 +169,7 @@ def _array(file: h5py.File, name: str, count: int, optional: bool = False) -> An
         return None
     if data is None or data.size != count or data.dtype.kind != "f" or data.dtype.itemsize > 8:
         found = "none" if data is None else f"{data.shape} of {data.dtype}"
-        raise _core.IoError(f"{file.filename}: its dataset {name} must have {count} real numbers; found {found}")
+        raise IoError(f"{file.filename}: its dataset {name} must have {count} real numbers; found {found}")
     return np.asarray(data[()]).reshape(-1).astype(data.dtype.newbyteorder("="))
 
 
@@ -183,9 +183,9 @@ def _checked(path: Path, axes: Iterable[Any], ghosts: Triple, order: str | None 
     for name, axis, g in zip("xyz", made, ghosts, strict=True):
         for what, values in (("coordinates", axis.points), ("spacing", np.array([axis.spacing, axis.length]))):
             if not np.isfinite(values).all():
-                raise _core.IoError(f"{path}: the {what} in {name} are not finite numbers: the file is damaged")
+                raise IoError(f"{path}: the {what} in {name} are not finite numbers: the file is damaged")
         if axis.points.size > 2 * g + 1 and (np.diff(axis.points) <= 0).any():
-            raise _core.IoError(f"{path}: the coordinates in {name} do not increase: the file is damaged")
+            raise IoError(f"{path}: the coordinates in {name} do not increase: the file is damaged")
     x, y, z = made
     return Points((x, y, z), ghosts, order)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.file_bytes import is_hdf5
 from tailrace.formats.texts import read_text
 from tailrace.io.placement import Triple
@@ -74,7 +74,7 @@ def read_run(data: Path, dim: Dimensions, points: Points | None = None) -> Penci
     for name in _MORE:
         try:
             texts[name] = read_text(data / name)
-        except _core.IoError:
+        except IoError:
             texts[name] = ""  # it is no text of the code
     fields, aliases = field_names(texts["index.pro"], texts["varname.dat"], dim.fields)
     parameters = {**parse_parameters(texts["param.nml"]), **parse_parameters(texts["param2.nml"])}
@@ -95,7 +95,7 @@ def run_in(data: Path, hdf5: Sequence[Path] = ()) -> PencilRun:
             dim = dim_of_hdf5(file)
         if dim is not None:
             return read_run(data, dim)
-    raise _core.IoError(f"{data}: has neither a dim.dat nor a HDF5 file with settings: the sizes are not known")
+    raise IoError(f"{data}: has neither a dim.dat nor a HDF5 file with settings: the sizes are not known")
 
 
 def find_data(path: Path) -> Path | None:
@@ -112,7 +112,7 @@ def _is_data(directory: Path) -> bool:
         return all(texts) or (directory / "dim.dat").is_file()
     try:
         read_dim(directory / "dim.dat")
-    except _core.IoError:
+    except IoError:
         return False
     return True
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace import _core
+from tailrace.core import IoError
 
 from ..files.frames import Frames, whole_frames
 from ..run.run import PencilRun
@@ -27,7 +27,7 @@ def order_of(run: PencilRun) -> str | None:
         try:
             if not source.is_hdf5:
                 return FortranSnapshot(run, source).head.order
-        except _core.IoError:
+        except IoError:
             continue  # it is damaged: another file may tell it
     return None
 

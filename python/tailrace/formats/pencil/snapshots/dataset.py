@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.damage import not_finite
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, triple
@@ -193,8 +193,8 @@ def ghosts_wanted(path: Path, parameters: Mapping[str, str]) -> bool:
     found = False
     for name, value in parameters.items():
         if name not in ("ghosts", "trim"):
-            raise _core.InputError(f"{path}: the parameter '{name}' is unknown; there are ghosts, trim")
+            raise InputError(f"{path}: the parameter '{name}' is unknown; there are ghosts, trim")
         if value.lower() not in ("true", "false"):
-            raise _core.InputError(f"{path}: the parameter {name} is {value!r}; expected true or false")
+            raise InputError(f"{path}: the parameter {name} is {value!r}; expected true or false")
         found = (value.lower() == "true") == (name == "ghosts")
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.overlaps import overlap
@@ -184,7 +184,7 @@ class FortranSnapshot:
             head = self._read_head(part.path)
             first = self.head
             if (head.kind, head.order, head.fields, head.time) != (first.kind, first.order, first.fields, first.time):
-                raise _core.IoError(
+                raise IoError(
                     f"{part.path}: has {head.fields} fields of time {head.time!r} ({head.kind}); expected "
                     f"{first.fields} of {first.time!r} ({first.kind}), as {self.source.path} has: they are not of one "
                     "snapshot"
@@ -243,10 +243,10 @@ class FortranSnapshot:
                     beside = records.at(begin)
                     time, deltay = _grid_record(records, beside, dim)
                     return SnapshotHead("collect", records.order, count, (), beside.end, time, deltay)
-            except _core.IoError as error:
+            except IoError as error:
                 problem = problem or error
         points = " x ".join(map(str, dim.held))
-        raise _core.IoError(
+        raise IoError(
             f"{path}: has {size} bytes; expected {dim.mvar} to {dim.fields} fields of {points} "
             f"points of precision {dim.precision} ({self._raw_bytes(1)} bytes each), then a record of time and grid"
             + (f" ({problem})" if problem else ": it is cut off")
@@ -256,7 +256,7 @@ class FortranSnapshot:
         dim = self._run.dim
         field = math.prod(shape) * dim.width
         if size % field or not 1 <= size // field <= dim.fields:
-            raise _core.IoError(
+            raise IoError(
                 f"{path}: its first record has {size} bytes; expected 1 to {dim.fields} fields of "
                 f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {field} bytes each, as the "
                 "dim.dat files say"
@@ -283,13 +283,11 @@ def _grid_record(records: Records, record: Record, dim: Dimensions) -> tuple[flo
     size = dim.width
     count = 1 + sum(dim.held) + 3
     if record.size not in (count * size, (count + 1) * size):
-        raise _core.IoError(
+        raise IoError(
             f"{records.path}: the record at byte {record.begin} has {record.size} bytes; expected {count * size}: "
             f"time, coordinates of {' x '.join(map(str, dim.held))} points and spacings of precision {dim.precision}"
         )
     values = records.values(record, dim.real)
     if not np.isfinite(values[0]):
-        raise _core.IoError(
-            f"{records.path}: its time, at byte {record.begin + 4}, is {values[0]}: the file is damaged"
-        )
+        raise IoError(f"{records.path}: its time, at byte {record.begin + 4}, is {values[0]}: the file is damaged")
     return float(values[0]), float(values[-1]) if values.size == count + 1 else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.formats.damage import errors_of
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
@@ -49,7 +49,7 @@ class Hdf5Snapshot:
             # The Fortran order x, y, z is the order z, y, x of HDF5.
             if data is None or data.shape != self._dim.held[::-1] or data.dtype.name not in _REAL:
                 what = "no array" if data is None else f"{data.shape} of {data.dtype}"
-                raise _core.IoError(
+                raise IoError(
                     f"{self.source.path}: its data/{name} is {what}; expected {self._dim.held[::-1]} (z, y, x, with "
                     f"ghost zones) of float32 or float64 in the file itself, as its settings say"
                 )
@@ -72,7 +72,7 @@ class Hdf5Snapshot:
             for name in file.get("persist", ()):
                 data = plain(file, f"persist/{name}")
                 if data is None or data.dtype.kind not in "if" or data.size > _MOST_VALUES:
-                    raise _core.IoError(f"{self.source.path}: its persist/{name} is no list of numbers")
+                    raise IoError(f"{self.source.path}: its persist/{name} is no list of numbers")
                 found[str(name)] = np.asarray(data[()]).reshape(-1)
         return as_scalars(found)
 

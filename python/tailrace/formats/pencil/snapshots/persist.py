@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import IoError
 from tailrace.io.values import Scalar
 
 from ..files.records import Record, Records
@@ -49,7 +49,7 @@ def read_persist(records: Records, offset: int, real: str, processes: int) -> di
         number = _number(records, at)
         if number == _BLOCK:
             if at.end != records.size:
-                raise _core.IoError(
+                raise IoError(
                     f"{records.path}: has {records.size - at.end} bytes behind its persistent variables, which end at "
                     f"byte {at.end}"
                 )
@@ -88,7 +88,7 @@ def _real_of(record: Record, real: str) -> str:
 
 def _number(records: Records, record: Record) -> int:
     if record.size != 4:
-        raise _core.IoError(
+        raise IoError(
             f"{records.path}: the record at byte {record.begin} has {record.size} bytes; expected the number of a "
             "persistent variable, 4 bytes"
         )
@@ -98,7 +98,7 @@ def _number(records: Records, record: Record) -> int:
 def _expect_block(records: Records, record: Record) -> None:
     number = _number(records, record)
     if number != _BLOCK:
-        raise _core.IoError(
+        raise IoError(
             f"{records.path}: the record at byte {record.begin} is {number}; expected {_BLOCK}, the begin of the "
             "persistent variables, or the end of the file"
         )

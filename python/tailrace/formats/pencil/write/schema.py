@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
@@ -172,5 +172,5 @@ def real_type(dtypes: list[str], what: str) -> str:
     """
     wrong = next((dtype for dtype in dtypes if dtype not in ("float32", "float64")), None)
     if wrong is not None:
-        raise _core.InputError(f"{what}: the Pencil Code has only real fields; found one of {wrong}")
+        raise InputError(f"{what}: the Pencil Code has only real fields; found one of {wrong}")
     return "f8" if "float64" in dtypes else "f4"

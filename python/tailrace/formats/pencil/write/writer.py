@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace.core import InputError
 from tailrace.formats.contiguous_hdf5 import allocate
 from tailrace.formats.writer import Writer
 from tailrace.io.placement import Box, Stored, Triple, UniformGrid, triple
@@ -47,7 +47,7 @@ class PencilWriter(Writer):
         """See `Writer.prepare`."""
         kind = self.attributes.get("pencil/file", "VAR")
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-            raise _core.InputError(f"format 'pencil-hdf5': the attribute pencil/file is {kind!r}, no kind of file")
+            raise InputError(f"format 'pencil-hdf5': the attribute pencil/file is {kind!r}, no kind of file")
         self.kind, self.data = kind, Path(self.path)
         self._open: WholeFile | AppendedFile | ColumnsFile | None = None
         self._appended: AppendedFile | None = None
@@ -68,10 +68,10 @@ class PencilWriter(Writer):
     ) -> None:
         """See `Writer.begin_step`."""
         if not variables:
-            raise _core.InputError(f"{self.path}: a step without arrays cannot be a file of the Pencil Code")
+            raise InputError(f"{self.path}: a step without arrays cannot be a file of the Pencil Code")
         for name in variables:
             if not _NAME.fullmatch(name):
-                raise _core.InputError(f"{self.path}: {name!r} cannot be a name there; letters, digits and _ can")
+                raise InputError(f"{self.path}: {name!r} cannot be a name there; letters, digits and _ can")
         if self.kind.startswith(("averages/", "slices/")):
             self._begin_appended(time, variables, scalars)
         elif self.kind == "time_series":
@@ -112,14 +112,14 @@ class PencilWriter(Writer):
         shapes = {stored.shape for stored in variables.values()}
         if len(shapes) != 1 or any(stored.is_list for stored in variables.values()):
             found = ", ".join(f"{name} {stored.shape}" for name, stored in list(variables.items())[:8])
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: all arrays of a snapshot of the Pencil Code have the same points; found {found}. Choose "
                 "the fields that belong together"
             )
         held, inside = self._ghosts(shapes.pop())
         points = triple(m - 2 * g for m, g in zip(held, inside, strict=True))
         if self.grid is not None and self.grid.points not in (held, points):
-            raise _core.InputError(f"{self.path}: arrays of {held} points do not fit a grid of {self.grid.points}")
+            raise InputError(f"{self.path}: arrays of {held} points do not fit a grid of {self.grid.points}")
         settings = PencilSettings(self.attributes, self._grid_of(points, inside), points, real, len(variables))
         self._note_ghosts(inside)
         self._tell_box(points)
@@ -148,7 +148,7 @@ class PencilWriter(Writer):
             (n for n, s in variables.items() if s.shape[0] != 1 or s.shape[2] != 1 or s.dtype == "int64"), None
         )
         if wrong is not None:
-            raise _core.InputError(f"{self.path}: {wrong} is no list of real numbers or of int32 with one column")
+            raise InputError(f"{self.path}: {wrong} is no list of real numbers or of int32 with one column")
         group = "stalker" if self.kind == "PSTALK" else "part"
         large = {name: f"{'proc' if name in _PROC else group}/{name}" for name in variables}
         points = self.grid.points if self.grid is not None else points_of(self.attributes)
@@ -172,7 +172,7 @@ class PencilWriter(Writer):
         self._real = real
         is_slice = self.kind.startswith("slices/")
         if is_slice and len(variables) != 1:
-            raise _core.InputError(f"{self.path}: a file of slices has one field; found {', '.join(variables)}")
+            raise InputError(f"{self.path}: a file of slices has one field; found {', '.join(variables)}")
         if self._appended is None:
             said = self.kind.rpartition("_" if is_slice else "/")[2]  # the plane of a slice; what is averaged
             flat = "".join(axis for axis in "xyz" if (axis in said) != is_slice)
@@ -196,7 +196,7 @@ class PencilWriter(Writer):
         given = self.attributes.get("ghosts", [0, 0, 0])
         inside = triple(given) if not isinstance(given, str | int | float) and len(given) == 3 else (0, 0, 0)
         if any(g not in (0, GHOSTS) or m - 2 * g < 1 for g, m in zip(inside, held, strict=True)):
-            raise _core.InputError(
+            raise InputError(
                 f"{self.path}: arrays of {held} points with {inside} layers of ghost zones on each side; the Pencil "
                 f"Code has {GHOSTS}, or open the source without ghost zones"
             )
@@ -280,7 +280,5 @@ def _put_persist(file: h5py.File, scalars: Mapping[str, Scalar], real: str) -> N
         try:
             values = np.array([int(word) for word in words], "i4") if whole else np.array([float(w) for w in words])
         except (ValueError, OverflowError):
-            raise _core.InputError(
-                f"persist.{name}: expected real numbers or numbers of int32, found {value!r}"
-            ) from None
+            raise InputError(f"persist.{name}: expected real numbers or numbers of int32, found {value!r}") from None
         put(file.require_group("persist"), name, values, real)
