@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..inspection.contents import Contents
 
-_MOST_OTHERS = 12  # paths of other data in a table; JSON has all
+_MOST_AUXILIARY = 12  # paths of other data in a table; JSON has all
 _MOST_PLACES = 8  # coordinates in a table; JSON has all
 _LONGEST_TEXT = 60  # characters of an attribute in a table; JSON has the whole text
 
@@ -55,7 +55,7 @@ def _as_dict(found: Contents) -> dict[str, Any]:
         "scalars": found.scalars,
         "derived": found.derived,
         "notes": found.notes,
-        "others": found.others,
+        "others": found.auxiliary,
     }
 
 
@@ -141,9 +141,9 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
     facts += [["", note] for note in found.notes]
     if found.derived:
         facts.append(["computed", ", ".join(found.derived)])
-    facts += [["" if at else "more", path] for at, path in enumerate(found.others[:_MOST_OTHERS])]
-    if found.others[_MOST_OTHERS:]:
-        facts.append(["", f"and {len(found.others) - _MOST_OTHERS} more; --json lists all"])
+    facts += [["" if at else "more", path] for at, path in enumerate(found.auxiliary[:_MOST_AUXILIARY])]
+    if found.auxiliary[_MOST_AUXILIARY:]:
+        facts.append(["", f"and {len(found.auxiliary) - _MOST_AUXILIARY} more; --json lists all"])
     tables = [Table(["", ""], facts)]
     if found.attributes:
         rows = [[name, _short(value)] for name, value in sorted(found.attributes.items())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
 import os
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.io.placement import Box, Triple
+
+from .file_bytes import fill
 
 _PIECE = 4 << 20  # bytes that are read at once where a box does not lie in one piece
 
@@ -55,11 +58,11 @@ class FlatArray:
         sx, sy, _ = self.shape
         size = np.dtype(self.dtype).itemsize
         with open_regular(self.path, "rb", buffering=0) as file:
-            if nx * 2 < sx:
-                for k in range(nz):
-                    for j in range(ny):
-                        row = self._values(file.fileno(), self.offset + (((z + k) * sy + y + j) * sx + x) * size, nx)
-                        out[k, j] = row
+            if nx * 2 < sx or sx * size > _PIECE:
+                wide = max(1, _PIECE // size)
+                for k, j, i in itertools.product(range(nz), range(ny), range(0, nx, wide)):
+                    begin = self.offset + (((z + k) * sy + y + j) * sx + x + i) * size
+                    out[k, j, i : i + wide] = self._values(file.fileno(), begin, min(wide, nx - i))
                 return
             whole_planes = ny == sy
             rows = max(1, _PIECE // (sx * size))
@@ -98,25 +101,27 @@ class FlatArray:
         view = values.view(np.uint8).data
         done = 0
         for offset, size in self._spans(begin, len(view)):
-            end = done + size
-            while done < end:
-                at = offset + size - (end - done)
-                got = os.preadv(file, [view[done:end]], at)
-                if not got:
-                    reach = offset + size if self.pieces else self.end
-                    raise IoError(
-                        f"{self.path}: ends at byte {at}, where an array of {' x '.join(map(str, self.shape))} values "
-                        f"of {np.dtype(self.dtype).itemsize} bytes must reach to byte {reach}: it is cut off"
-                    )
-                done += got
+            got = fill(file, view[done : done + size], offset)
+            if got < size:
+                reach = offset + size if self.pieces else self.end
+                raise IoError(
+                    f"{self.path}: ends at byte {offset + got}, where an array of {' x '.join(map(str, self.shape))} "
+                    f"values of {np.dtype(self.dtype).itemsize} bytes must reach to byte {reach}: it is cut off"
+                )
+            done += size
         return values
+
+    @functools.cached_property
+    def _starts(self) -> list[int]:
+        """Where each part begins in the bytes of all of them."""
+        return [0, *itertools.accumulate(size for _, size in self.pieces)]
 
     def _spans(self, begin: int, count: int) -> Iterator[tuple[int, int]]:
         """(offset in the file, bytes) of each part of `count` bytes."""
         if not self.pieces:
             yield begin, count
             return
-        starts = [0, *itertools.accumulate(size for _, size in self.pieces)]
+        starts = self._starts
         while count > 0:
             at = bisect.bisect_right(starts, begin) - 1
             if at == len(self.pieces):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import h5py
 
+FAULTS = (OSError, RuntimeError, ValueError, KeyError, TypeError)  # what h5py raises on damaged files
+
 
 def open_hdf5(path: str | Path) -> h5py.File:
     """A file to be read, without a lock, so that a program may write it at the same time.

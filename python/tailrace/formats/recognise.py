@@ -13,7 +13,7 @@ import numpy as np
 from tailrace.core import Error, InputError, IoError, engine_at, is_series
 from tailrace.io.dataset import Dataset
 from tailrace.io.dataset_reader import DatasetReader
-from tailrace.io.engines import engine_by_extension, is_stream
+from tailrace.io.engines import ENGINES, engine_by_extension, is_stream
 from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which says None where the
 # content is not of its formats. The last one takes what libraries can read and nobody else knows.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "generic")
+_BP = "bp"  # the family of engines that write directories of ADIOS2
 
 
 def is_series_of_ours(path: Path) -> bool:
@@ -33,6 +34,12 @@ def is_series_of_ours(path: Path) -> bool:
     if is_stream(path) or is_series(str(path)):
         return True
     return not engine_at(str(path)) and (path / "series.xdmf").exists()  # of a raw series whose record is lost
+
+
+def is_foreign_bp(path: Path) -> bool:
+    """Whether there is a BP directory of another program. Local."""
+    found = ENGINES.get(engine_at(str(path))) if path.is_dir() else None
+    return found is not None and found.family == _BP and not (path / "tailrace.json").exists()
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:

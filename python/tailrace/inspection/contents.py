@@ -137,7 +137,7 @@ class Contents:
     variables: list[Variable]
     scalars: dict[str, float | int | str]
     notes: list[str] = field(default_factory=list)  # why there are no steps; of other programs' files what was assumed
-    others: list[str] = field(default_factory=list)  # paths with more of the same program, to be opened for themselves
+    auxiliary: list[str] = field(default_factory=list)  # paths with more of the same program, which can be opened
     derived: list[str] = field(default_factory=list)  # what is not stored and can be read all the same
 
 
@@ -216,7 +216,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
             variables=variables,
             scalars=scalars,
             notes=stored.notes if dataset is not None or not len(steps) else [],
-            others=dataset.others if dataset is not None else [],
+            auxiliary=dataset.auxiliary if dataset is not None else [],
             derived=list(dataset.derived(looked_at)) if dataset is not None and looked_at is not None else [],
         )
 

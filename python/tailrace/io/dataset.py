@@ -44,7 +44,7 @@ class Dataset(ABC):
         self.removable: list[str] = []
         self.notes: list[str] = []  # what was assumed or left out, in sentences
         self.left_out: list[str] = []  # what is there and damaged, so that it is not read: why, in sentences
-        self.others: list[str] = []  # paths with more data of the same program that can be opened for themselves
+        self.auxiliary: list[str] = []  # paths with more data of the same program that can be opened for themselves
         self.aliases: dict[str, str] = {}  # our name of a variable -> its name here
 
     @abstractmethod

@@ -362,7 +362,7 @@ def test_the_sample_snapshot_is_the_flow_of_the_history():
 def test_snapshots_that_do_not_fit(tmp_path):
     np.zeros(100).tofile(tmp_path / "ux-1.bin")
     with pytest.raises(
-        ConfigError, match=r"must have 240 bytes \(float64\) or 120 \(float32\) for 5 x 3 x 2 points; it has 800"
+        ConfigError, match=r"has 800 bytes; expected 240 bytes \(float64\) or 120 \(float32\) for 5 x 3 x 2 points"
     ):
         read_snapshot(tmp_path, 1, (5, 3, 2), ["ux"])
     with pytest.raises(ConfigError, match=r"ux-2.bin: there is no such file; there are ux-1.bin"):

@@ -9,40 +9,46 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import ForeignBp, IoError, engine_at
+from tailrace.formats.overlaps import rows_in
+from tailrace.formats.recognise import is_foreign_bp
 from tailrace.io import guard
-from tailrace.io.engines import ENGINES
 from tailrace.io.values import Attribute, Scalar
 
-from .parts import Layout, LayoutMaker, Names, Part, PartsDataset, parts_of, plain_name, scalars_of, variable_name
+from .parts import (
+    ArrayPart,
+    LayoutMaker,
+    Names,
+    PartsDataset,
+    StepLayout,
+    parts_of,
+    plain_name,
+    scalars_of,
+    variable_name,
+)
 
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
-_FAMILY = "bp"  # of the engines that write such directories
 _MOST_BLOCKS = 16  # local arrays of more dimensions: each block is a variable
 _MOST_ENDS = 4096  # values that are read to see whether files were cut off
 
 
-class Blocks(NamedTuple):
-    """How blocks without places lie one after another in a list."""
-
-    rows: tuple[int, ...]
-    columns: int
+Rows = tuple[int, ...]  # of blocks without places, which stand one after another in a list
 
 
 @dataclass
-class Description:
+class BpDescription:
     """What a child process finds in a BP directory; it may die of it."""
 
     steps: list[tuple[int, float]] = field(default_factory=list)
-    layouts: list[Layout] = field(default_factory=list)
+    layouts: list[StepLayout] = field(default_factory=list)
     scalars: list[tuple[str, ...]] = field(default_factory=list)  # their names in each step
-    blocks: list[dict[str, Blocks]] = field(default_factory=list)  # of each step, by the name in the file
+    blocks: list[dict[str, Rows]] = field(default_factory=list)  # of each step, by the name in the file
     attributes: dict[str, Attribute] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ours: bool = False  # a series of Tailrace without its tailrace.json
@@ -57,7 +63,7 @@ class BpDataset(PartsDataset):
 
     format = "bp"
 
-    def __init__(self, path: str, found: Description) -> None:
+    def __init__(self, path: str, found: BpDescription) -> None:
         super().__init__(path)
         self.steps, self.attributes, self.notes = found.steps, found.attributes, found.notes
         self._set_layouts(found.layouts)
@@ -83,35 +89,30 @@ class BpDataset(PartsDataset):
             self._file = ForeignBp(self.path)
         return self._file
 
-    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+    def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
         joined = self._blocks[position].get(part.source)
         if joined is None:
             self._opened().read(position, part.source, part.block, start, values)
             return
-        first, last, begin = start[0], start[0] + values.shape[0], 0
-        for number, rows in enumerate(joined.rows):
-            low, high = max(first, begin), min(last, begin + rows)
-            if low < high:
-                inner = values[low - first : high - first]
-                self._opened().read(position, part.source, number, [low - begin, *start[1:]], inner)
-            begin += rows
+        for number, first, _, place in rows_in(start[0], values.shape[0], enumerate(joined)):
+            self._opened().read(position, part.source, number, [first, *start[1:]], values[place])
 
 
-def describe(path: str) -> Description:
+def describe(path: str) -> BpDescription:
     """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
     file = ForeignBp(path)
     names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
-    found = Description(ours=any(name.startswith("tailrace/") for name in names))
+    found = BpDescription(ours=any(name.startswith("tailrace/") for name in names))
     left_out = file.left_out_attributes()
     notes: dict[str, None] = {}
     if left_out:
         notes[f"the attributes {', '.join(left_out)} are complex numbers, or 2^63 and more: they are left out"] = None
     for step in range(file.steps()):
-        layout, blocks, scalars, said = _variables(file, step)
+        layout, blocks, scalars, more = _variables(file, step)
         found.layouts.append(layout)
         found.blocks.append(blocks)
         found.scalars.append(scalars)
-        notes |= dict.fromkeys(said)
+        notes |= dict.fromkeys(more)
     found.attributes = _attributes(file, found.layouts)
     found.steps = _steps(file, found, notes)
     if found.steps:
@@ -120,7 +121,7 @@ def describe(path: str) -> Description:
     return found
 
 
-def _attributes(file: ForeignBp, layouts: list[Layout]) -> dict[str, Attribute]:
+def _attributes(file: ForeignBp, layouts: list[StepLayout]) -> dict[str, Attribute]:
     """The attributes by names of ours, those of a variable of the first step as variable/attribute."""
     variables = {part.source: name for one in layouts[:1] for name, part in one.parts.items() if not part.fixed}
     names = Names()
@@ -132,9 +133,9 @@ def _attributes(file: ForeignBp, layouts: list[Layout]) -> dict[str, Attribute]:
     return found
 
 
-def _variables(file: ForeignBp, step: int) -> tuple[Layout, dict[str, Blocks], tuple[str, ...], list[str]]:
+def _variables(file: ForeignBp, step: int) -> tuple[StepLayout, dict[str, Rows], tuple[str, ...], list[str]]:
     maker = LayoutMaker()
-    joined: dict[str, Blocks] = {}
+    joined: dict[str, Rows] = {}
     scalars = []
     for name, kind, shape, blocks in file.variables(step):
         if kind == "text" and not shape and not blocks:
@@ -162,7 +163,11 @@ def _is_held(file: ForeignBp, step: int, name: str) -> bool:
 
 
 def _add_blocks(
-    maker: LayoutMaker, joined: dict[str, Blocks], name: str, dtype: np.dtype[Any], blocks: list[tuple[int, ...]]
+    maker: LayoutMaker,
+    joined: dict[str, Rows],
+    name: str,
+    dtype: np.dtype[Any],
+    blocks: list[tuple[int, ...]],
 ) -> None:
     """Blocks of one dimension, and those of two with as many columns each, make a list."""
     full = next((one for one in blocks if one and 0 not in one), max(blocks, key=len) or (0,))
@@ -172,7 +177,7 @@ def _add_blocks(
     if len(blocks[0]) <= 2 and len(columns) == 1:
         rows = tuple(one[0] for one in blocks)
         maker.add(name, parts_of(name, dtype, (sum(rows), *blocks[0][1:]), as_list=True))
-        joined[name] = Blocks(rows, int(np.prod(blocks[0][1:], dtype=object)))
+        joined[name] = rows
         if len(blocks) > 1:
             maker.notes.append(f"'{name}' has blocks without places in a whole; they stand one after another in a list")
         return
@@ -188,7 +193,7 @@ def _add_blocks(
         maker.add(f"{name}_block{number}", parts_of(name, dtype, shape, block=number))
 
 
-def _steps(file: ForeignBp, found: Description, notes: dict[str, None]) -> list[tuple[int, float]]:
+def _steps(file: ForeignBp, found: BpDescription, notes: dict[str, None]) -> list[tuple[int, float]]:
     """Number and time of each step: from a variable of such a name, else the place of the step in the file."""
     count = file.steps()
     times, time_name = _along(file, found, TIMES)
@@ -211,7 +216,7 @@ def _steps(file: ForeignBp, found: Description, notes: dict[str, None]) -> list[
     return [(one, float(one)) for one in numbers]
 
 
-def _along(file: ForeignBp, found: Description, names: tuple[str, ...]) -> tuple[list[float], str]:
+def _along(file: ForeignBp, found: BpDescription, names: tuple[str, ...]) -> tuple[list[float], str]:
     """The values in all steps of the first single number of these names; none where a step has none."""
     for name in names:
         same = [one for one in found.scalars[0] if one.strip("/").rsplit("/", 1)[-1] == name] if found.scalars else []
@@ -238,12 +243,6 @@ def _ones(file: ForeignBp, name: str) -> list[float]:
     return values
 
 
-def is_foreign_bp(path: Path) -> bool:
-    """Whether there is a BP directory of another program than Tailrace."""
-    found = ENGINES.get(engine_at(str(path))) if path.is_dir() else None
-    return found is not None and found.family == _FAMILY and not (path / "tailrace.json").exists()
-
-
 def dataset_at(path: Path) -> BpDataset | None:
     """The dataset of a directory; None where there is none, or one of ours.
 
@@ -254,5 +253,5 @@ def dataset_at(path: Path) -> BpDataset | None:
     for each in sorted(path.iterdir()):
         if each.is_symlink() and not each.resolve().is_relative_to(path.resolve()):
             raise IoError(f"{each}: expected a file of the BP directory, found a link to {each.readlink()}")
-    found: Description = guard.call(path, engine_at(str(path)), f"{__name__}:describe", str(path))
+    found: BpDescription = guard.call(path, engine_at(str(path)), f"{__name__}:describe", str(path))
     return None if found.ours else BpDataset(str(path), found)

@@ -16,7 +16,7 @@ TIMES = ("time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_
 
 
 @dataclass
-class Step:
+class GuessedStep:
     """A step: its arrays have names in `group` of the file, or with a first slash in the whole file."""
 
     index: int
@@ -30,7 +30,7 @@ class Step:
 class Guess:
     """What the conventions say."""
 
-    steps: list[Step]
+    steps: list[GuessedStep]
     note: str
     grid: UniformGrid | None = None
     notes: list[str] = field(default_factory=list)

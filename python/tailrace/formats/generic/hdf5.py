@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError, is_foreign_file
-from tailrace.files.regular import open_regular
-from tailrace.formats.hdf5_file import open_hdf5
-from tailrace.io.placement import Box
+from tailrace.files.regular import refuse_special
+from tailrace.formats.damage import not_finite
+from tailrace.formats.file_bytes import HDF5, head
+from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
-from .parts import Names, Part, PartsDataset, plain_name, scalars_of
+from .parts import ArrayPart, Names, PartsDataset, plain_name, scalars_of
 
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
-_FAULTS = (OSError, RuntimeError, ValueError, KeyError, TypeError)  # what h5py raises on damaged files
 
 
 class Hdf5Dataset(PartsDataset):
@@ -45,21 +42,18 @@ class Hdf5Dataset(PartsDataset):
                 guess = guess_steps(file, contents)
             except IoError:
                 raise
-            except _FAULTS as error:
+            except FAULTS as error:
                 raise IoError(f"{path}: HDF5 says: {_words(error)}") from None
         self._sources = contents.sources
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
         self.attributes = _attributes(contents.attributes, guess)
         self.grid = guess.grid
         self._take(guess)
-        notes = [guess.note, *guess.notes, *contents.notes]
-        for step in guess.steps:
-            notes += step.made.notes
+        notes = [guess.note, *guess.notes, *contents.notes, *(note for step in guess.steps for note in step.made.notes)]
         self.notes = list(dict.fromkeys(notes))
 
     def _take(self, guess: Guess) -> None:
-        numbers = [step.index for step in guess.steps]
-        self.steps = list(zip(numbers, [step.time for step in guess.steps], strict=True))
+        self.steps = [(step.index, step.time) for step in guess.steps]
         self._groups = [step.group for step in guess.steps]
         self._scalars = [scalars_of((step.index, step.time), step.scalars) for step in guess.steps]
         self._set_layouts([step.made.layout() for step in guess.steps])
@@ -79,14 +73,13 @@ class Hdf5Dataset(PartsDataset):
             self._file = None
 
     def _open(self) -> h5py.File:
-        with open_regular(self.path, "rb"):  # never a named pipe
-            pass
+        refuse_special(self.path)
         try:
             return open_hdf5(self.path)
-        except _FAULTS as error:
+        except FAULTS as error:
             raise IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
 
-    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+    def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
         if self._file is None:
             self._file = self._open()
         name = part.source if part.source.startswith("/") else f"{self._groups[position]}/{part.source}"
@@ -102,7 +95,7 @@ class Hdf5Dataset(PartsDataset):
         except IoError:
             self.close()
             raise
-        except _FAULTS as error:
+        except FAULTS as error:
             self.close()
             raise IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
 
@@ -115,24 +108,8 @@ class Hdf5Dataset(PartsDataset):
 
     def check(self, position: int) -> list[str]:
         """See `Dataset`: values that are not finite."""
-        lines = []
-        for name, part in self._layout(position).parts.items():
-            if np.dtype(part.dtype).kind != "f":
-                continue
-            bad = sum(int((~np.isfinite(values)).sum()) for values in self._all(position, name))
-            if bad:
-                lines.append(f"{self.path}: '{name}' has {bad} values that are not finite")
-        return lines
-
-    def _all(self, position: int, name: str) -> Any:
-        """The values of a variable, some planes or rows at a time."""
-        from tailrace.io.placement import boxes_of
-
-        stored = self._layout(position).parts[name].stored
-        for box in boxes_of(stored.shape, 1 << 20) if math.prod(stored.shape) else ():
-            out = np.empty(Box(*box).count[::-1], stored.dtype)
-            self.read(position, name, box, out)
-            yield out
+        lines = [not_finite(self, position, name) for name in self.variables(position)]
+        return [f"{self.path}: {line}" for line in lines if line]
 
 
 def _words(error: Exception) -> str:
@@ -159,10 +136,9 @@ def dataset_at(path: Path) -> Hdf5Dataset | None:
     """
     if not path.is_file():
         return None
-    with open_regular(path, "rb") as file:
-        start = file.read(_PLACES[-1] + len(_SIGNATURE))
-    if not any(start[at : at + len(_SIGNATURE)] == _SIGNATURE for at in _PLACES):
+    start = head(path, _PLACES[-1] + len(HDF5))
+    if not any(start.startswith(HDF5, at) for at in _PLACES):
         return None
-    if start.startswith(_SIGNATURE) and not is_foreign_file(str(path)):
+    if start.startswith(HDF5) and not is_foreign_file(str(path)):
         return None
     return Hdf5Dataset(str(path))

@@ -14,7 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tailrace.formats.hdf5_file import open_hdf5
+from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
 _MOST_OBJECTS = 100_000
@@ -34,7 +34,7 @@ class Array:
 
 
 @dataclass
-class Contents:
+class Hdf5Contents:
     """All that the file has. Names are paths without the first slash."""
 
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -53,60 +53,49 @@ class Contents:
         return {name[len(group) + 1 :]: one for name, one in self.scalars.items() if name.startswith(f"{group}/")}
 
 
-def contents_of(file: h5py.File, path: Path) -> Contents:
+def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
     """Read what describes the file."""
-    found = Contents()
+    found = Hdf5Contents()
     found.attributes[""] = attributes_of(file)
     seen = {h5py.h5o.get_info(file.id).addr}
     waiting: list[tuple[str, h5py.Group]] = [("", file)]
     count = 0
     while waiting:
         name, group = waiting.pop()
-        for inner in _links(found, name, group):
+        for whole, member in _members(found, name, group):
             count += 1
             if count > _MOST_OBJECTS:
                 found.notes.append(f"it has more than {_MOST_OBJECTS} objects; the others are left out")
                 return found
-            one = _object(found, f"{name}/{inner}".lstrip("/"), group, inner)
-            if one is None:
-                continue
-            address = h5py.h5o.get_info(one.id).addr
+            address = h5py.h5o.get_info(member.id).addr
             if address in seen:  # another name of the same
                 continue
             seen.add(address)
-            whole = f"{name}/{inner}".lstrip("/")
-            if isinstance(one, h5py.Group):
-                found.attributes[whole] = attributes_of(one)
-                waiting.append((whole, one))
-            elif isinstance(one, h5py.Dataset):
-                _add_dataset(found, whole, one, path)
+            if isinstance(member, h5py.Group):
+                found.attributes[whole] = attributes_of(member)
+                waiting.append((whole, member))
+            elif isinstance(member, h5py.Dataset):
+                _add_dataset(found, whole, member, path)
     found.arrays = dict(sorted(found.arrays.items()))
     return found
 
 
-def _links(found: Contents, name: str, group: h5py.Group) -> Iterator[str]:
-    """The names in a group that lead to something in this file."""
+def _members(found: Hdf5Contents, name: str, group: h5py.Group) -> Iterator[tuple[str, Any]]:
+    """What lies in a group and in this file, by its path."""
     for inner in group:
         try:
             link = group.get(inner, getlink=True)
-        except (KeyError, OSError, RuntimeError, ValueError) as error:
+            member = group[inner] if isinstance(link, h5py.HardLink) else None
+        except FAULTS as error:
             found.notes.append(f"'{name}/{inner}' cannot be read ({error}): it is left out")
             continue
         if isinstance(link, h5py.ExternalLink):
             found.notes.append(f"'{name}/{inner}' is a link to the file '{link.filename}', which is not followed")
-        elif isinstance(link, h5py.HardLink):
-            yield inner
+        elif member is not None:
+            yield f"{name}/{inner}".lstrip("/"), member
 
 
-def _object(found: Contents, whole: str, group: h5py.Group, inner: str) -> Any:
-    try:
-        return group[inner]
-    except (KeyError, OSError, RuntimeError, ValueError, TypeError) as error:
-        found.notes.append(f"'{whole}' cannot be read ({error}): it is left out")
-        return None
-
-
-def _add_dataset(found: Contents, name: str, data: h5py.Dataset, path: Path) -> None:
+def _add_dataset(found: Hdf5Contents, name: str, data: h5py.Dataset, path: Path) -> None:
     try:
         why = _why_not(data, path)
         if why is None and data.shape == ():
@@ -123,7 +112,7 @@ def _add_dataset(found: Contents, name: str, data: h5py.Dataset, path: Path) -> 
             found.attributes[name] = attributes_of(data)
             if data.is_virtual:
                 found.sources[name] = sorted({str(_place(one.file_name, path)) for one in data.virtual_sources()})
-    except (OSError, RuntimeError, ValueError, TypeError, KeyError) as error:
+    except FAULTS as error:
         why = f"cannot be read ({error})"
     if why is not None:
         found.notes.append(f"'{name}' {why}: it is left out")
@@ -215,7 +204,7 @@ def attributes_of(one: h5py.Group | h5py.Dataset) -> dict[str, Attribute]:
             if math.prod(shape) > _MOST_VALUES or about.dtype.itemsize > _MOST_TEXT or about.dtype.hasobject is None:
                 continue
             value = one.attrs[name]
-        except (OSError, RuntimeError, ValueError, TypeError, KeyError):
+        except FAULTS:
             continue
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.reshape(-1)[0]

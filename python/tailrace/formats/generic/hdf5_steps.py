@@ -13,13 +13,14 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.placement import StretchedGrid, UniformGrid, triple
 from tailrace.text import counted
 
-from .guess import TIMES, Guess, Step, add_arrays, short_names, time_in
-from .hdf5_contents import Array, Contents
+from .guess import TIMES, Guess, GuessedStep, add_arrays, short_names, time_in
+from .hdf5_contents import Array, Hdf5Contents
 from .openpmd import openpmd_steps
-from .parts import LayoutMaker, Part, parts_of
+from .parts import LayoutMaker, parts_of
 from .vtkhdf import vtkhdf_steps
 from .xdmf import steps_in
 
@@ -30,9 +31,9 @@ _MOST_REPEATED = 100_000  # arrays outside of the steps times steps
 _MOST_POINTS = 1 << 20  # of a direction whose places are read
 
 
-def guess_steps(file: h5py.File, contents: Contents) -> Guess:
+def guess_steps(file: h5py.File, contents: Hdf5Contents) -> Guess:
     """The steps by the first convention that the file keeps."""
-    conventions: tuple[Callable[[h5py.File, Contents], Guess | None], ...] = (
+    conventions: tuple[Callable[[h5py.File, Hdf5Contents], Guess | None], ...] = (
         vtkhdf_steps,
         openpmd_steps,
         _companion,
@@ -54,7 +55,7 @@ def guess_steps(file: h5py.File, contents: Contents) -> Guess:
 Family = tuple[str, list[tuple[float, str]]]  # a group; number and name of the numbered groups in it, increasing
 
 
-def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
+def _grouped(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     families = _families(contents)
     if not families:
         return None
@@ -72,7 +73,7 @@ def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
         timeless += time is None and not are_times
         made = add_arrays(LayoutMaker(), contents.below(whole))
         index = place if are_times else int(number)
-        steps.append(Step(index, float(number) if time is None else time, whole, made, scalars))
+        steps.append(GuessedStep(index, float(number) if time is None else time, whole, made, scalars))
     inside = {step.group for step in steps}
     for other in families[1:]:
         inside |= _add_family(contents, steps, groups, other, notes)
@@ -91,7 +92,7 @@ def _grouped(_file: h5py.File, contents: Contents) -> Guess | None:
 
 
 def _add_family(
-    contents: Contents, steps: list[Step], groups: list[tuple[float, str]], family: Family, notes: list[str]
+    contents: Hdf5Contents, steps: list[GuessedStep], groups: list[tuple[float, str]], family: Family, notes: list[str]
 ) -> set[str]:
     """Add numbered groups beside those of the steps to the steps of the same numbers; the groups that are settled."""
     parent, members = family
@@ -118,7 +119,7 @@ def _is_below(name: str, groups: set[str]) -> bool:
     return any("/".join(parts[:n]) in groups for n in range(1, len(parts)))
 
 
-def _families(contents: Contents) -> list[Family]:
+def _families(contents: Hdf5Contents) -> list[Family]:
     """Numbered groups that hold arrays, by the group they are in: first those with most members, near the root."""
     parents: dict[tuple[str, str], list[tuple[float, str]]] = {}
     groups = {"/".join(name.split("/")[:n]) for name in contents.arrays for n in range(1, name.count("/") + 1)}
@@ -140,7 +141,7 @@ def _families(contents: Contents) -> list[Family]:
 
 
 # ---- the slowest dimension is the time -------------------------------------------------------------------------------
-def _along_time(file: h5py.File, contents: Contents) -> Guess | None:
+def _along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     for name, times in contents.arrays.items():
         if name.rsplit("/", 1)[-1] not in TIMES or len(times.shape) != 1 or not 0 < times.shape[0] <= _MOST_POINTS:
             continue
@@ -170,30 +171,25 @@ def _has_time(file: h5py.File, name: str, time: str) -> bool:
     dimension = file[name].dims[0]
     try:
         scales = [one.name.strip("/") for one in dimension.values()]
-    except (OSError, RuntimeError, ValueError, KeyError):
+    except FAULTS:
         return False
     return not scales or time in scales
 
 
-def _slice(at: int, time: float, along: dict[str, Array], rest: dict[str, Array]) -> Step:
+def _slice(at: int, time: float, along: dict[str, Array], rest: dict[str, Array]) -> GuessedStep:
     made = LayoutMaker()
     short = short_names([*along, *rest])
     for name, one in along.items():
         inner = parts_of(name, one.dtype, one.shape[1:])
-        made.add(short[name], inner if isinstance(inner, str) else {k: _one_more(p, at) for k, p in inner.items()})
+        if not isinstance(inner, str):
+            inner = {suffix: part.behind(at, one.shape) for suffix, part in inner.items()}
+        made.add(short[name], inner)
     add_arrays(made, rest)
-    return Step(at, time, "", made)
-
-
-def _one_more(part: Part, at: int) -> Part:
-    """The same part with one more dimension before the others, of which one index is taken."""
-    axes = triple(d + 1 if d >= 0 else d for d in part.axes)
-    fixed = ((0, at), *((d + 1, i) for d, i in part.fixed))
-    return Part(part.source, part.dtype, (at + 1, *part.shape), part.stored, axes, fixed)
+    return GuessedStep(at, time, "", made)
 
 
 # ---- an XDMF file beside it ------------------------------------------------------------------------------------------
-def _companion(file: h5py.File, contents: Contents) -> Guess | None:
+def _companion(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     path = Path(file.filename)
     for suffix in (".xmf", ".xdmf", ".xdmf3", ".xdmf2"):
         beside = path.with_suffix(suffix)
@@ -206,24 +202,24 @@ def _companion(file: h5py.File, contents: Contents) -> Guess | None:
                 made = LayoutMaker()
                 for name, one in arrays.items():
                     made.add(name, parts_of(f"/{one.name}", one.dtype, one.shape))
-                steps.append(Step(number, float(number) if time is None else time, "", made))
+                steps.append(GuessedStep(number, float(number) if time is None else time, "", made))
         if steps and all(a.time < b.time for a, b in pairwise(steps)):
             return Guess(steps, f"steps and names are those of '{beside.name}' beside it")
     return None
 
 
 # ---- one step --------------------------------------------------------------------------------------------------------
-def _single_step(contents: Contents) -> Guess:
+def _single_step(contents: Hdf5Contents) -> Guess:
     root = contents.attributes.get("", {})
     time = time_in(root, contents.scalars)
     made = add_arrays(LayoutMaker(), contents.arrays)
-    step = Step(0, 0.0 if time is None else time, "", made, contents.scalars)
+    step = GuessedStep(0, 0.0 if time is None else time, "", made, contents.scalars)
     said = "its time is 0" if time is None else f"its time is {time:g}, as the file says"
     return Guess([step], f"no convention for steps is known to it: all is one step, {said}")
 
 
 # ---- the places of the points ----------------------------------------------------------------------------------------
-def _grid(file: h5py.File, contents: Contents, step: Step) -> UniformGrid | None:
+def _grid(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> UniformGrid | None:
     """From lists named x, y and z that are as long as the arrays of the step."""
     shapes = {part.stored.shape for part in step.made.parts.values() if not part.stored.is_list}
     for shape in sorted(shapes, key=math.prod, reverse=True):
@@ -234,13 +230,13 @@ def _grid(file: h5py.File, contents: Contents, step: Step) -> UniformGrid | None
     return None
 
 
-def _places(file: h5py.File, contents: Contents, axis: str, count: int) -> NDArray[Any] | None:
+def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> NDArray[Any] | None:
     names = [axis, axis.upper(), f"{axis}c", f"{axis}_coord", f"{axis}coords", f"coord_{axis}"]
     for name, one in contents.arrays.items():
         if name.rsplit("/", 1)[-1] in names and one.shape == (count,) and count <= _MOST_POINTS:
             try:
                 return np.asarray(file[name][:], float)
-            except (OSError, RuntimeError):
+            except FAULTS:
                 return None
     return np.zeros(1) if count == 1 else None
 

@@ -9,12 +9,12 @@ import h5py
 from tailrace.io.placement import Stored, UniformGrid, triple
 from tailrace.io.values import Attribute, Scalar
 
-from .guess import Guess, Step
-from .hdf5_contents import Array, Contents
-from .parts import LayoutMaker, Part, parts_of
+from .guess import Guess, GuessedStep
+from .hdf5_contents import Array, Hdf5Contents
+from .parts import ArrayPart, LayoutMaker, parts_of
 
 
-def openpmd_steps(_file: h5py.File, contents: Contents) -> Guess | None:
+def openpmd_steps(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     """The iterations of an openPMD file."""
     root = contents.attributes[""]
     version = root.get("openPMD")
@@ -34,7 +34,7 @@ def openpmd_steps(_file: h5py.File, contents: Contents) -> Guess | None:
     return Guess(steps, note, _grid(contents, steps, meshes))
 
 
-def _iteration(contents: Contents, base: str, number: int, meshes: str) -> Step:
+def _iteration(contents: Hdf5Contents, base: str, number: int, meshes: str) -> GuessedStep:
     group = f"{base}/{number}"
     about = contents.attributes.get(group, {})
     time, unit = about.get("time"), about.get("timeUnitSI", 1.0)
@@ -49,10 +49,10 @@ def _iteration(contents: Contents, base: str, number: int, meshes: str) -> Step:
             vectors[name[:-2]] = (x, y, z)
     made.vectors |= vectors
     scalars = _constants(contents, group)
-    return Step(number, float(time) * float(unit) if known else float(number), group, made, scalars)  # type: ignore[arg-type]
+    return GuessedStep(number, float(time) * float(unit) if known else float(number), group, made, scalars)  # type: ignore[arg-type]
 
 
-def _add(made: LayoutMaker, contents: Contents, name: str, one: Array, meshes: str) -> None:
+def _add(made: LayoutMaker, contents: Hdf5Contents, name: str, one: Array, meshes: str) -> None:
     inner = name.removeprefix(f"{meshes}/") if name.startswith(f"{meshes}/") else None
     ours = (inner if inner is not None else name.removeprefix("particles/")).replace("/", "_")
     parts = parts_of(name, one.dtype, one.shape)
@@ -64,11 +64,11 @@ def _add(made: LayoutMaker, contents: Contents, name: str, one: Array, meshes: s
             assert not isinstance(dtype, str)
             shape = triple(one.shape[d] if d >= 0 else 1 for d in axes)
             stored = Stored(dtype[""].stored.dtype, shape, False)
-            parts = {"": Part(name, one.dtype.str, one.shape, stored, axes)}
+            parts = {"": ArrayPart(name, one.dtype.str, one.shape, stored, axes)}
     made.add(ours, parts)
 
 
-def _labels(contents: Contents, name: str) -> list[str] | None:
+def _labels(contents: Hdf5Contents, name: str) -> list[str] | None:
     """The axes of a mesh, slowest first: its attributes are those of the record, which may be a group or a dataset."""
     for place in (name, name.rpartition("/")[0]):
         about = contents.attributes.get(place, {})
@@ -79,7 +79,7 @@ def _labels(contents: Contents, name: str) -> list[str] | None:
     return None
 
 
-def _constants(contents: Contents, group: str) -> dict[str, Scalar]:
+def _constants(contents: Hdf5Contents, group: str) -> dict[str, Scalar]:
     """Records that have one value everywhere: they are stored as an attribute."""
     found: dict[str, Scalar] = {}
     for name, about in contents.attributes.items():
@@ -90,7 +90,7 @@ def _constants(contents: Contents, group: str) -> dict[str, Scalar]:
     return found
 
 
-def _grid(contents: Contents, steps: list[Step], meshes: str) -> UniformGrid | None:
+def _grid(contents: Hdf5Contents, steps: list[GuessedStep], meshes: str) -> UniformGrid | None:
     """The grid of the first mesh of three dimensions whose spacing is known."""
     for name, part in steps[0].made.parts.items():
         whole = f"{steps[0].group}/{part.source}"
@@ -109,7 +109,7 @@ def _grid(contents: Contents, steps: list[Step], meshes: str) -> UniformGrid | N
     return None
 
 
-def _along(values: Any, part: Part, about: dict[str, Attribute], labels: list[str] | None) -> list[float] | None:
+def _along(values: Any, part: ArrayPart, about: dict[str, Attribute], labels: list[str] | None) -> list[float] | None:
     """Numbers in the order of the labels of the mesh along x, y, z."""
     numbers = [values] if isinstance(values, int | float) else values
     if not isinstance(numbers, list) or len(numbers) != len(part.shape):

@@ -6,7 +6,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ _FEW = 9  # components that stand behind the places of a point: at most those of
 
 
 @dataclass(frozen=True)
-class Part:
+class ArrayPart:
     """A part of an array in a file that is a variable of ours.
 
     :param source: where the array is, in words of the file.
@@ -62,6 +62,11 @@ class Part:
         start[0] += self.first
         return start, count
 
+    def behind(self, at: int, shape: tuple[int, ...]) -> ArrayPart:
+        """The same in an array of a shape with one more dimension before the others, of which one index is taken."""
+        axes = triple(d + 1 if d >= 0 else d for d in self.axes)
+        return replace(self, shape=shape, axes=axes, fixed=((0, at), *((d + 1, i) for d, i in self.fixed)))
+
     @property
     def in_order(self) -> bool:
         """Whether the values of a box lie in the file as they do in memory."""
@@ -75,6 +80,17 @@ class Part:
         moved = values.transpose([*others, *along]).reshape([values.shape[d] for d in along])
         shape = [values.shape[d] if d >= 0 else 1 for d in reversed(self.axes)]
         return moved.reshape(shape)
+
+
+def refuse_large(path: str, name: str, values: NDArray[Any]) -> None:
+    """Check that values of a variable can be read as int64.
+
+    :raises IoError: one is too large.
+    """
+    if values.dtype.kind == "u" and values.dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
+        raise IoError(
+            f"{path}: '{name}' has the value {values.max()}; expected values below 2^63, the most that an int64 holds"
+        )
 
 
 def our_type(dtype: np.dtype[Any]) -> str | None:
@@ -122,7 +138,7 @@ class Names:
 
 def parts_of(
     source: str, dtype: np.dtype[Any], shape: tuple[int, ...], *, as_list: bool = False, block: int = 0
-) -> dict[str, Part] | str:
+) -> dict[str, ArrayPart] | str:
     """What an array becomes, by what is added to its name; a sentence where it becomes nothing.
 
     One dimension makes a list, two and three an array. Of more, the first ones are split, or the last one where it
@@ -138,7 +154,7 @@ def parts_of(
     if len(shape) == 1 or (as_list and len(shape) == 2):
         columns = shape[1] if len(shape) == 2 else 1
         axes = (len(shape) - 1 or -1, 0, -1)
-        return {"": Part(source, dtype.str, shape, Stored(ours, (columns, shape[0], 1), True), axes, block=block)}
+        return {"": ArrayPart(source, dtype.str, shape, Stored(ours, (columns, shape[0], 1), True), axes, block=block)}
     split = range(max(0, len(shape) - 3))
     if len(shape) == 4 and shape[3] <= _FEW < min(shape[:3]):
         split = range(3, 4)
@@ -152,7 +168,7 @@ def parts_of(
     axes = triple([*free, -1, -1][:3])
     stored = Stored(ours, triple(shape[d] if d >= 0 else 1 for d in axes), False)
     return {
-        _suffix([shape[d] for d in split], at): Part(
+        _suffix([shape[d] for d in split], at): ArrayPart(
             source, dtype.str, shape, stored, axes, tuple(zip(split, at, strict=True)), 0, block
         )
         for at in np.ndindex(*(shape[d] for d in split))
@@ -166,10 +182,10 @@ def _suffix(counts: Sequence[int], at: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True)
-class Layout:
+class StepLayout:
     """The variables of a step, and the vectors among them: name -> names of the components."""
 
-    parts: dict[str, Part]
+    parts: dict[str, ArrayPart]
     vectors: dict[str, tuple[str, str, str]]
 
 
@@ -178,11 +194,11 @@ class LayoutMaker:
 
     def __init__(self) -> None:
         self.names = Names()
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, ArrayPart] = {}
         self.vectors: dict[str, tuple[str, str, str]] = {}
         self.notes: list[str] = []
 
-    def add(self, name: str, made: dict[str, Part] | str) -> None:
+    def add(self, name: str, made: dict[str, ArrayPart] | str) -> None:
         """Take what `parts_of` has made of an array under a name."""
         if isinstance(made, str):
             self.notes.append(made)
@@ -203,9 +219,9 @@ class LayoutMaker:
         if list(made) == ["_x", "_y", "_z"]:
             self.vectors[base] = (f"{base}_x", f"{base}_y", f"{base}_z")
 
-    def layout(self) -> Layout:
+    def layout(self) -> StepLayout:
         """All that was added."""
-        return Layout(self.parts, self.vectors)
+        return StepLayout(self.parts, self.vectors)
 
 
 class PartsDataset(Dataset):
@@ -213,10 +229,10 @@ class PartsDataset(Dataset):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._layouts: list[Layout] = []
+        self._layouts: list[StepLayout] = []
         self._layout_of: list[int] = []  # of each step
 
-    def _set_layouts(self, layouts: Sequence[Layout]) -> None:
+    def _set_layouts(self, layouts: Sequence[StepLayout]) -> None:
         self._layouts, self._layout_of = [], []
         for one in layouts:
             if one not in self._layouts[-8:]:  # those of late steps are the same in most files
@@ -232,7 +248,7 @@ class PartsDataset(Dataset):
         """See `Dataset`."""
         return self._layout(position).vectors
 
-    def _layout(self, position: int) -> Layout:
+    def _layout(self, position: int) -> StepLayout:
         return self._layouts[self._layout_of[position]]
 
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
@@ -243,27 +259,23 @@ class PartsDataset(Dataset):
             start, count = part.selection(box)
             self._fetch(position, part, start, out.reshape(count))
             return
-        for piece, place in _pieces(box, dtype.itemsize):
+        for piece, place in pieces_of(box, dtype.itemsize):
             start, count = part.selection(piece)
             values = np.empty(count, dtype)
             self._fetch(position, part, start, values)
-            if dtype.kind == "u" and dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
-                raise IoError(
-                    f"{self.path}: '{part.source}' has the value {values.max()}; expected values below 2^63, the "
-                    f"largest that an int64 holds"
-                )
+            refuse_large(self.path, part.source, values)
             out[place] = part.arranged(values)
 
     @abstractmethod
-    def _fetch(self, position: int, part: Part, start: list[int], values: NDArray[Any]) -> None:
+    def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
         """Fill `values`, contiguous and of the type and number of dimensions in the file, with what begins there.
 
         :raises IoError: it cannot be read.
         """
 
 
-def _pieces(box: Box, size: int) -> Iterator[tuple[Box, tuple[slice, slice, slice]]]:
-    """Boxes of rows that together are a box, and their places in it."""
+def pieces_of(box: Box, size: int) -> Iterator[tuple[Box, tuple[slice, slice, slice]]]:
+    """Boxes of a few MiB of values of `size` bytes that together are a box, and their places in it."""
     (x, y, z), (nx, ny, nz) = box
     wide = max(1, min(nx, _PIECE // size))
     rows = max(1, min(ny, _PIECE // (size * max(1, nx))))

@@ -13,19 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
+from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.placement import Stored, UniformGrid, triple
 from tailrace.text import counted
 
-from .guess import Guess, Step, add_arrays
-from .hdf5_contents import Array, Contents
-from .parts import LayoutMaker, Part, parts_of
+from .guess import Guess, GuessedStep, add_arrays
+from .hdf5_contents import Array, Hdf5Contents
+from .parts import ArrayPart, LayoutMaker, parts_of
 
 _ROOT = "VTKHDF"
 _MOST = 1 << 24  # entries of the lists that describe steps and pieces
 _CELLS = ("Vertices", "Lines", "Polygons", "Strips")  # of PolyData
 
 
-def vtkhdf_steps(file: h5py.File, contents: Contents) -> Guess | None:
+def vtkhdf_steps(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     """The steps of a VTKHDF file."""
     about = contents.attributes.get(_ROOT)
     if about is None or "Type" not in about:
@@ -40,13 +41,13 @@ def vtkhdf_steps(file: h5py.File, contents: Contents) -> Guess | None:
         return Guess(steps, note, _image_grid(about))
     if kind in ("UnstructuredGrid", "PolyData"):
         if times is None:
-            return Guess([Step(0, 0.0, "", _lists(contents))], note)
+            return Guess([GuessedStep(0, 0.0, "", _lists(contents))], note)
         return Guess([_Rows(contents, group, kind, s).step(time) for s, time in enumerate(times)], note)
     made = add_arrays(LayoutMaker(), contents.below(_ROOT), absolute=True)
-    return Guess([Step(0, 0.0, "", made)], f"{note}; its parts are read as they are stored, all as one step")
+    return Guess([GuessedStep(0, 0.0, "", made)], f"{note}; its parts are read as they are stored, all as one step")
 
 
-def _times(contents: Contents, group: h5py.Group) -> list[float] | None:
+def _times(contents: Hdf5Contents, group: h5py.Group) -> list[float] | None:
     values = contents.arrays.get(f"{_ROOT}/Steps/Values")
     if values is None or len(values.shape) != 1 or values.shape[0] == 0:
         return None
@@ -65,12 +66,12 @@ def _numbers(group: h5py.Group, name: str) -> NDArray[Any]:
         raise IoError(f"{group.file.filename}: '{_ROOT}/{name}': expected at most {_MOST} numbers")
     try:
         values: NDArray[Any] = found[()]
-    except (OSError, RuntimeError) as error:
+    except FAULTS as error:
         raise IoError(f"{group.file.filename}: '{_ROOT}/{name}' cannot be read: {error}") from None
     return values
 
 
-def _data(contents: Contents) -> dict[str, Array]:
+def _data(contents: Hdf5Contents) -> dict[str, Array]:
     """Arrays of points and of cells, by the name they have in ParaView."""
     points = contents.below(f"{_ROOT}/PointData")
     cells = contents.below(f"{_ROOT}/CellData")
@@ -78,23 +79,23 @@ def _data(contents: Contents) -> dict[str, Array]:
 
 
 # ---- ImageData -------------------------------------------------------------------------------------------------------
-def _image(contents: Contents, group: h5py.Group, step: int, time: float) -> Step:
+def _image(contents: Hdf5Contents, group: h5py.Group, step: int, time: float) -> GuessedStep:
     made = LayoutMaker()
     temporal = f"{_ROOT}/Steps" in contents.attributes
     for name, one in _data(contents).items():
-        parts: dict[str, Part] | str = _image_parts(one)
+        parts: dict[str, ArrayPart] | str = _image_parts(one)
         offsets = _numbers(group, f"Steps/{one.name.split('/')[1]}Offsets/{one.name.rsplit('/', 1)[-1]}")
         if temporal and len(one.shape) >= 4 and not isinstance(inner := _image_parts(one, 1), str):
             at = int(offsets[step]) if step < len(offsets) else step
             if not 0 <= at < one.shape[0]:
                 parts = f"'{one.name}' has {one.shape[0]} entries, and step {step} is said to be number {at}: left out"
             else:
-                parts = {key: _behind(part, one.shape, at) for key, part in inner.items()}
+                parts = {key: part.behind(at, one.shape) for key, part in inner.items()}
         made.add(name, parts)
-    return Step(step, time, "", made)
+    return GuessedStep(step, time, "", made)
 
 
-def _image_parts(one: Array, before: int = 0) -> dict[str, Part] | str:
+def _image_parts(one: Array, before: int = 0) -> dict[str, ArrayPart] | str:
     """Three dimensions of places, z first, then one of components where there are more."""
     shape = one.shape[before:]
     if len(shape) != 4:
@@ -104,12 +105,6 @@ def _image_parts(one: Array, before: int = 0) -> dict[str, Part] | str:
         return single if isinstance(single, str) else parts_of(f"/{one.name}", one.dtype, shape)
     names = ["_x", "_y", "_z"] if shape[3] == 3 else [f"_{c}" for c in range(shape[3])]
     return {name: replace(single[""], shape=shape, fixed=((3, c),)) for c, name in enumerate(names)}
-
-
-def _behind(part: Part, shape: tuple[int, ...], at: int) -> Part:
-    """A part of an array with the steps as one more dimension before the others."""
-    axes = triple(d + 1 if d >= 0 else d for d in part.axes)
-    return replace(part, shape=shape, axes=axes, fixed=((0, at), *((d + 1, i) for d, i in part.fixed)))
 
 
 def _image_grid(about: dict[str, Any]) -> UniformGrid | None:
@@ -126,14 +121,14 @@ def _image_grid(about: dict[str, Any]) -> UniformGrid | None:
 
 
 # ---- UnstructuredGrid and PolyData -----------------------------------------------------------------------------------
-def _lists(contents: Contents) -> LayoutMaker:
+def _lists(contents: Hdf5Contents) -> LayoutMaker:
     made = LayoutMaker()
     for name, one in (_data(contents) | _geometry(contents)).items():
         made.add(name, parts_of(f"/{one.name}", one.dtype, one.shape, as_list=True))
     return made
 
 
-def _geometry(contents: Contents) -> dict[str, Array]:
+def _geometry(contents: Hdf5Contents) -> dict[str, Array]:
     return {
         name: one
         for name, one in contents.below(_ROOT).items()
@@ -144,10 +139,10 @@ def _geometry(contents: Contents) -> dict[str, Array]:
 class _Rows:
     """The rows of a step in the lists of all steps."""
 
-    def __init__(self, contents: Contents, group: h5py.Group, kind: str, step: int) -> None:
+    def __init__(self, contents: Hdf5Contents, group: h5py.Group, kind: str, step: int) -> None:
         self.contents, self.group, self.kind, self.number = contents, group, kind, step
 
-    def step(self, time: float) -> Step:
+    def step(self, time: float) -> GuessedStep:
         """The step."""
         made = LayoutMaker()
         for name, one in (_data(self.contents) | _geometry(self.contents)).items():
@@ -168,7 +163,7 @@ class _Rows:
                 stored = Stored(old.stored.dtype, (old.stored.shape[0], count, 1), True)
                 parts = {"": replace(old, stored=stored, first=first)}
             made.add(name, parts)
-        return Step(self.number, time, "", made)
+        return GuessedStep(self.number, time, "", made)
 
     def _rows(self, name: str) -> tuple[int, int] | None:
         """First row and number of rows of a list in this step; None: it is the same in all steps."""

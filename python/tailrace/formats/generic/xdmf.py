@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
 
-from defusedxml import DefusedXmlException, ElementTree
-
-from tailrace.core import IoError
-from tailrace.files.regular import open_regular
+from tailrace.formats.xml_text import parse_xml
 
 _MOST = 64 << 20  # bytes
 
@@ -20,21 +16,8 @@ def steps_in(path: Path, hdf5: str) -> list[tuple[float | None, dict[str, str]]]
 
     :raises IoError: it is not XML, or has entities.
     """
-    with open_regular(path, "rb") as file:
-        text = file.read(_MOST + 1)
-    if len(text) > _MOST:
-        raise IoError(f"{path}: expected at most {_MOST} bytes of XML, found more. To fix this, move it away")
-    try:
-        root = ElementTree.fromstring(text)
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise IoError(f"{path}: expected XML without entities, found {error}. To fix this, move it away") from None
-    return [(_time(grid), names) for grid in _grids(root) if (names := dict(_arrays(grid, hdf5)))]
-
-
-def _grids(root: Any) -> Iterator[Any]:
-    for one in root.iter("Grid"):
-        if one.find("Grid") is None:
-            yield one
+    grids = [grid for grid in parse_xml(path, _MOST).iter("Grid") if grid.find("Grid") is None]
+    return [(_time(grid), names) for grid in grids if (names := dict(_arrays(grid, hdf5)))]
 
 
 def _time(grid: Any) -> float | None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace.core import InputError
-from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import HDF5, head
 
-from .checkpoint import Checkpoint
+from .checkpoint import NektarCheckpoint
 from .dataset import NektarDataset
 from .hdf5 import hdf5_checkpoint
 from .xml import xml_checkpoint
@@ -17,7 +17,6 @@ from .xml import xml_checkpoint
 __all__ = ["dataset_at"]
 
 _HEAD = 4096
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _ROOT = re.compile(rb"<NEKTAR[\s>]")
 _NUMBERED = re.compile(r"(.+)_(\d{1,9})\.chk")
 
@@ -30,35 +29,25 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Nekta
     :raises IoError: it is a checkpoint, and damaged.
     :raises InputError: there are parameters; it has none.
     """
-    numbers = None
-    found = _checkpoint(path)
-    if found is not None:
-        checkpoints = [found]
-    else:
-        numbered = _numbered(path) if path.is_dir() else []
-        numbers = [number for number, _ in numbered]
-        checkpoints = []
-        for _, one in numbered:
-            found = _checkpoint(one)
-            if found is None:
-                return None
-            checkpoints.append(found)
-        if not checkpoints:
-            return None
+    single = _checkpoint(path)
+    numbered = _numbered(path) if single is None and path.is_dir() else []
+    found = [single] if single is not None else [_checkpoint(file) for _, file in numbered]
+    checkpoints = [one for one in found if one is not None]
+    if not found or len(checkpoints) < len(found):
+        return None
     if parameters:
         raise InputError(f"{path}: checkpoints of Nektar++ have no parameter '{next(iter(parameters))}'")
-    return NektarDataset(str(path), checkpoints, numbers)
+    return NektarDataset(str(path), checkpoints, [number for number, _ in numbered])
 
 
-def _checkpoint(path: Path) -> Checkpoint | None:
+def _checkpoint(path: Path) -> NektarCheckpoint | None:
     first = path / "Info.xml" if path.is_dir() else path
     if not first.is_file():
         return None
-    with open_regular(first, "rb") as file:
-        head = file.read(_HEAD)
-    if head.startswith(_HDF5):
+    begin = head(first, _HEAD)
+    if begin.startswith(HDF5):
         return hdf5_checkpoint(path) if first == path else None
-    return xml_checkpoint(path) if _ROOT.search(head) else None
+    return xml_checkpoint(path) if _ROOT.search(begin) else None
 
 
 def _numbered(directory: Path) -> list[tuple[int, Path]]:

@@ -13,7 +13,7 @@ from tailrace.core import IoError
 from .definition import Definition, DefinitionError
 
 
-class Row(NamedTuple):
+class ElementRow(NamedTuple):
     """What one rank has written of one definition; -1 stands for a rank with fewer definitions than others."""
 
     definition: int
@@ -21,10 +21,10 @@ class Row(NamedTuple):
     values: int  # of each field
 
 
-EMPTY = Row(-1, 0, 0)
+EMPTY = ElementRow(-1, 0, 0)
 
 
-class Checkpoint(ABC):
+class NektarCheckpoint(ABC):
     """Rows in their order, and what describes them. All is local.
 
     Values are stored as in Nektar++: of a row field after field, of a field element after element, of an element plane
@@ -34,7 +34,7 @@ class Checkpoint(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.definitions: list[Definition] = []
-        self.rows: list[Row] = []
+        self.rows: list[ElementRow] = []
         self.metadata: dict[str, str] = {}
         self.provenance: dict[str, str] = {}
         self.files: list[str] = []

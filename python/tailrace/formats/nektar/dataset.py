@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
+from tailrace.formats.damage import not_finite
+from tailrace.formats.overlaps import rows_in
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 
-from .checkpoint import Checkpoint
+from .checkpoint import NektarCheckpoint
 from .definition import DefinitionError
 from .names import ELEMENTS, METADATA, ORDERS, PLANES, PROVENANCE, describe, field_names, lists, named, suffixes
 from .slabs import PIECE
@@ -23,25 +25,17 @@ from .slabs import PIECE
 _MOST_ROWS = 1024  # of a decomposition that is told as an attribute
 
 
-class _Part(NamedTuple):
-    """A row as a part of a list: where it begins in the list, and how long it is."""
-
-    row: int
-    begin: int
-    length: int
-
-
 class NektarDataset(Dataset):
     """One checkpoint, or several that follow each other."""
 
     format = "nektar"
 
-    def __init__(self, path: str, checkpoints: Sequence[Checkpoint], numbers: Sequence[int] | None = None) -> None:
+    def __init__(self, path: str, checkpoints: Sequence[NektarCheckpoint], numbers: Sequence[int] = ()) -> None:
         super().__init__(path)
         self._checkpoints = list(checkpoints)
         found = [_step(one) for one in checkpoints]
         indices = [index for index, _ in found]
-        if numbers is not None and any(a >= b for a, b in pairwise(indices)):
+        if numbers and any(a >= b for a, b in pairwise(indices)):
             found = [(number, time) for number, (_, time) in zip(numbers, found, strict=True)]
         self.steps = found
         self.files = [file for one in checkpoints for file in one.files]
@@ -64,7 +58,7 @@ class NektarDataset(Dataset):
         else:
             self.attributes["decomposition"] = [number for row in rows for number in row]
 
-    def _table(self, one: Checkpoint) -> dict[str, tuple[int, str, int, Stored]]:
+    def _table(self, one: NektarCheckpoint) -> dict[str, tuple[int, str, int, Stored]]:
         """Variables by name: definition, what it is, which field, type and shape."""
         found: dict[str, tuple[int, str, int, Stored]] = {}
         for k, (definition, suffix) in enumerate(zip(one.definitions, suffixes(len(one.definitions)), strict=True)):
@@ -102,48 +96,31 @@ class NektarDataset(Dataset):
             out[0, :, 0] = ids[at : at + count]
             return
         flat = out.reshape(count, columns)  # of a contiguous array: no copy
-        for row, begin, length in _parts(one, k, field >= 0):
-            low, high = max(at, begin), min(at + count, begin + length)
-            if low >= high:
-                continue
-            part = flat[low - at : high - at]
+        rows = [
+            (number, row.values if field >= 0 else row.elements)
+            for number, row in enumerate(one.rows)
+            if row.definition == k
+        ]
+        for row, first, _, place in rows_in(at, count, rows):
+            part = flat[place]
             if kind == ORDERS and field < 0:
-                _read_orders(one, row, low - begin, column, part)
+                _read_orders(one, row, first, column, part)
             elif kind == ELEMENTS and field < 0:
-                one.elements(row, low - begin, part.reshape(-1))
+                one.elements(row, first, part.reshape(-1))
             else:
-                one.values(row, field, low - begin, part.reshape(-1))
+                one.values(row, field, first, part.reshape(-1))
 
     def check(self, position: int) -> list[str]:  # noqa: D102
         one = self._checkpoints[position]
-        lines = one.check()
-        for name, (_, _, field, stored) in self._tables[position].items():
-            wrong = 0
-            for at in range(0, stored.shape[1], PIECE // 8) if field >= 0 else ():
-                some = min(PIECE // 8, stored.shape[1] - at)
-                values = np.empty((1, some, 1))
-                self.read(position, name, Box((0, at, 0), (1, some, 1)), values)
-                wrong += int((~np.isfinite(values)).sum())
-            if wrong:
-                lines.append(f"{one.path}: {name}: {wrong} values are not finite")
-        return lines
+        lines = [not_finite(self, position, name) for name in self._tables[position]]
+        return one.check() + [f"{one.path}: {line}" for line in lines if line]
 
     def close(self) -> None:  # noqa: D102
         for one in self._checkpoints:
             one.close()
 
 
-def _parts(one: Checkpoint, k: int, of_values: bool) -> list[_Part]:
-    found, begin = [], 0
-    for at, row in enumerate(one.rows):
-        if row.definition == k:
-            length = row.values if of_values else row.elements
-            found.append(_Part(at, begin, length))
-            begin += length
-    return found
-
-
-def _read_orders(one: Checkpoint, row: int, first: int, column: int, out: NDArray[Any]) -> None:
+def _read_orders(one: NektarCheckpoint, row: int, first: int, column: int, out: NDArray[Any]) -> None:
     directions = one.definitions[one.rows[row].definition].directions
     if out.shape[1] == directions and out.dtype == np.int64:
         one.orders(row, first, out)
@@ -164,7 +141,7 @@ def _number(text: str | None) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _step(one: Checkpoint) -> tuple[int, float]:
+def _step(one: NektarCheckpoint) -> tuple[int, float]:
     """Index and time; Nektar++ tells the time and the length of a time step."""
     time, dt = _number(one.metadata.get("Time")), _number(one.metadata.get("TimeStep"))
     if time is None:

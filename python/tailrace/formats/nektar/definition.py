@@ -11,28 +11,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-SHAPES = {
-    "Segment": 1,
-    "Triangle": 2,
-    "Quadrilateral": 2,
-    "Tetrahedron": 3,
-    "Pyramid": 3,
-    "Prism": 3,
-    "Hexahedron": 3,
-}
+SHAPES = {"Segment": 1, "Triangle": 2, "Quadrilateral": 2, "Tetrahedron": 3, "Pyramid": 3, "Prism": 3, "Hexahedron": 3}
 # The numbers of the bases in HDF5 files are positions in these lists. Version 5 has put two names in between.
 _FIRST = ("NoBasisType", "Ortho_A", "Ortho_B", "Ortho_C", "Modified_A", "Modified_B", "Modified_C")
 _LAST = (
-    "Fourier",
-    "GLL_Lagrange",
-    "Gauss_Lagrange",
-    "Legendre",
-    "Chebyshev",
-    "Monomial",
-    "FourierSingleMode",
-    "FourierHalfModeRe",
-    "FourierHalfModeIm",
-)
+    "Fourier", "GLL_Lagrange", "Gauss_Lagrange", "Legendre", "Chebyshev", "Monomial", "FourierSingleMode",
+    "FourierHalfModeRe", "FourierHalfModeIm",
+)  # fmt: skip
 BASES_BEFORE_5 = (*_FIRST, *_LAST)
 BASES = (*_FIRST, "OrthoPyr_C", "ModifiedPyr_C", *_LAST)
 

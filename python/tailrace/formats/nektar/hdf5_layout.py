@@ -14,13 +14,13 @@ from tailrace.formats.contiguous_hdf5 import allocate
 
 from .definition import Definition, bases_of
 from .hdf5_structure import COLUMNS, WIDTH
-from .layout import Layout
+from .layout import NektarLayout
 
 _TEXT = h5py.string_dtype()
 _TYPES = {name: "<f8" if name == "DATA" else "<u4" for name in COLUMNS}
 
 
-def datasets(layout: Layout) -> list[str]:
+def datasets(layout: NektarLayout) -> list[str]:
     """The large datasets of a checkpoint; those of orders and planes are there only where they have entries."""
     totals = dict(zip(COLUMNS, layout.counts.sum(axis=0).tolist(), strict=True))
     return [name for name in COLUMNS if name in ("ELEMENTIDS", "DATA") or totals[name]]
@@ -28,12 +28,14 @@ def datasets(layout: Layout) -> list[str]:
 
 def group_name(definition: Definition, mixed: bool) -> int:
     """The number that names the group of a definition: the same for the same definition."""
-    said = [definition.fields, definition.shape_text, definition.basis, definition.lengths]
-    text = json.dumps([*said, None if mixed else definition.modes])
+    identity = [definition.fields, definition.shape_text, definition.basis, definition.lengths]
+    text = json.dumps([*identity, None if mixed else definition.modes])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 
-def make_file(file: h5py.File, layout: Layout, metadata: Mapping[str, str], provenance: Mapping[str, str]) -> None:
+def make_file(
+    file: h5py.File, layout: NektarLayout, metadata: Mapping[str, str], provenance: Mapping[str, str]
+) -> None:
     """Fill a new file with all but the values.
 
     :raises InputError: a basis has no number in the version of Nektar++ that the provenance names.

@@ -35,7 +35,7 @@ _MOST_GROUPS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Place:
+class Slab:
     """A contiguous dataset: its first byte, how many entries, and their type of NumPy."""
 
     offset: int
@@ -47,28 +47,28 @@ class Place:
         return self.offset + entry * np.dtype(self.dtype).itemsize
 
 
-ABSENT = Place(0, 0, "<u4")
+ABSENT = Slab(0, 0, "<u4")
 
 
 @dataclass
-class Structure:
+class Hdf5Structure:
     """What rank 0 finds out about a file.
 
     :param groups: by their names, without the numbers of homogeneous planes, which each row has for itself.
     """
 
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, Slab] = field(default_factory=dict)
     groups: dict[int, Definition] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> Slab:
         """Of a dataset; one that is not there has no entries."""
         return self.places.get(name, ABSENT)
 
 
-def read_structure(file: IO[bytes], path: Path, size: int) -> Structure | None:
+def read_structure(file: IO[bytes], path: Path, size: int) -> Hdf5Structure | None:
     """The structure of an open file of `size` bytes.
 
     :returns: None: it is an HDF5 file of something else.
@@ -79,7 +79,7 @@ def read_structure(file: IO[bytes], path: Path, size: int) -> Structure | None:
             root = _group(contents, "NEKTAR")
             if root is None:
                 return None
-            return _Reader(path, size).read(root)
+            return _Hdf5Reader(path, size).read(root)
     except Error:
         raise
     except DefinitionError as error:
@@ -95,18 +95,18 @@ def _group(parent: h5py.Group, name: str) -> h5py.Group | None:
     return found if isinstance(found, h5py.Group) else None
 
 
-class _Reader:
+class _Hdf5Reader:
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size = path, size
 
     def _wrong(self, place: str, expected: str, found: object) -> IoError:
         return IoError(f"{self.path}: {place}: expected {expected}, found {str(found)[:200]}")
 
-    def read(self, root: h5py.Group) -> Structure:
+    def read(self, root: h5py.Group) -> Hdf5Structure:
         version = self._attribute(root, "FORMAT_VERSION")
         if version is None or np.ravel(version).tolist() != [1]:
             raise self._wrong("/NEKTAR: FORMAT_VERSION", "1", "none" if version is None else version)
-        found = Structure()
+        found = Hdf5Structure()
         described = _group(root, "Metadata")
         if described is not None:
             found.metadata = self._texts(described)
@@ -120,7 +120,7 @@ class _Reader:
         self._groups(root, found)
         return found
 
-    def _groups(self, root: h5py.Group, found: Structure) -> None:
+    def _groups(self, root: h5py.Group, found: Hdf5Structure) -> None:
         version = found.provenance.get("NektarVersion", "")
         names = [name for name in root if re.fullmatch(r"[0-9]{1,20}", name)]
         if len(names) > _MOST_GROUPS:
@@ -171,7 +171,7 @@ class _Reader:
         definition = Definition(fields, shape, basis, modes, homogeneous, strips, tuple(map(float, lengths.tolist())))
         return definition, bool((numbers >= 7).any())
 
-    def _place(self, root: h5py.Group, name: str) -> Place:
+    def _place(self, root: h5py.Group, name: str) -> Slab:
         place = f"/NEKTAR/{name}"
         link = root.get(name, getlink=True)
         found = root.get(name) if isinstance(link, h5py.HardLink) else None
@@ -187,7 +187,7 @@ class _Reader:
         offset, count = found.id.get_offset(), int(found.shape[0])
         if count and (offset is None or offset + count * found.dtype.itemsize > self.size):
             raise self._wrong(place, f"{count} values in the {self.size} bytes of the file", f"them at byte {offset}")
-        return Place(int(offset or 0), count, found.dtype.str)
+        return Slab(int(offset or 0), count, found.dtype.str)
 
     # ---- attributes --------------------------------------------------------------------------------------------------
     def _attribute(self, group: h5py.Group, name: str) -> Any:

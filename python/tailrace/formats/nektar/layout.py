@@ -13,7 +13,7 @@ from tailrace.core import InputError
 from tailrace.io.placement import Stored
 from tailrace.io.values import Attribute, Scalar
 
-from .checkpoint import EMPTY, Row
+from .checkpoint import EMPTY, ElementRow
 from .definition import Definition, DefinitionError
 from .hdf5_structure import COLUMNS
 from .names import DESCRIBED, ELEMENTS, METADATA, ORDERS, PLANES, PROVENANCE, described, field_names
@@ -31,7 +31,7 @@ class Target(NamedTuple):
     columns: int
 
 
-class Layout:
+class NektarLayout:
     """Definitions and rows of a step.
 
     :param path: for messages.
@@ -69,8 +69,8 @@ class Layout:
         """Raise an InputError for definitions that are written without their modes and would be one when read."""
         modes: dict[object, tuple[int, ...] | None] = {}
         for one in self.definitions if self.mixed else ():
-            told = replace(one, modes=None)
-            if modes.setdefault(told, one.modes) != one.modes:
+            without_modes = replace(one, modes=None)
+            if modes.setdefault(without_modes, one.modes) != one.modes:
                 raise InputError(
                     f"{self._path}: no checkpoint of Nektar++ can be made of this: expected definitions with different "
                     "fields or bases beside one whose elements have their own modes, found two "
@@ -136,12 +136,12 @@ class Layout:
         found = {kind: self._variables[name].shape[1] for name, (of, kind, _) in self._names.items() if of == k}
         return found[ELEMENTS], found["field"]
 
-    def _rows_of(self, told: Attribute | None) -> list[Row] | None:
+    def _rows_of(self, decomposition: Attribute | None) -> list[ElementRow] | None:
         """The rows of the source; None where it tells none or they are those of other variables."""
-        if not isinstance(told, Sequence) or isinstance(told, str) or len(told) % len(EMPTY):
+        if not isinstance(decomposition, Sequence) or isinstance(decomposition, str) or len(decomposition) % len(EMPTY):
             return None
-        numbers = [int(one) for one in told]
-        rows = [Row(*numbers[at : at + len(EMPTY)]) for at in range(0, len(numbers), len(EMPTY))]
+        numbers = [int(one) for one in decomposition]
+        rows = [ElementRow(*numbers[at : at + len(EMPTY)]) for at in range(0, len(numbers), len(EMPTY))]
         for k, definition in enumerate(self.definitions):
             ours = [row for row in rows if row.definition == k]
             if (sum(row.elements for row in ours), sum(row.values for row in ours)) != self._sizes(k):
@@ -153,7 +153,7 @@ class Layout:
                 return None
         return rows if all(row == EMPTY or 0 <= row.definition < len(self.definitions) for row in rows) else None
 
-    def _rows_per_rank(self, ranks: int) -> list[Row]:
+    def _rows_per_rank(self, ranks: int) -> list[ElementRow]:
         """A row of each definition for each rank; elements that differ in their modes stay in one row.
 
         Rank 0 has a row of each: definitions are numbered in the order in which readers meet them.
@@ -167,10 +167,10 @@ class Layout:
                     share = 0 if rank else elements
                 else:
                     values = definition.values(share)
-                rows.append(Row(k, share, values) if share else EMPTY)
+                rows.append(ElementRow(k, share, values) if share else EMPTY)
         return rows
 
-    def _count(self, row: Row) -> list[int]:
+    def _count(self, row: ElementRow) -> list[int]:
         if row == EMPTY:
             return [0] * len(COLUMNS)
         one = self.definitions[row.definition]
@@ -227,9 +227,9 @@ def metadata_of(scalars: Mapping[str, Scalar], time: float) -> tuple[dict[str, s
     return metadata, provenance
 
 
-def _time_text(told: str, time: float) -> str:
+def _time_text(text: str, time: float) -> str:
     """The text of the source, where it is that of this time."""
     try:
-        return told if float(told) == time else f"{time:.17g}"
+        return text if float(text) == time else f"{time:.17g}"
     except ValueError:
         return f"{time:.17g}"

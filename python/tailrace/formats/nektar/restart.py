@@ -8,6 +8,7 @@ elements in long pieces. A rank opens the file once.
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass, field
 from os import PathLike
@@ -21,8 +22,8 @@ from tailrace.core import InputError, IoError
 from tailrace.parallel import agree
 
 from .definition import Definition, DefinitionError
-from .hdf5 import checked_counts, read_table
-from .hdf5_structure import COLUMNS, WIDTH, Structure, read_structure, with_planes
+from .hdf5_rows import Hdf5Rows
+from .hdf5_structure import COLUMNS, WIDTH, Hdf5Structure, read_structure
 from .slabs import SlabFile
 
 if TYPE_CHECKING:
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
 
 _GAP = 64 << 10  # bytes between two elements that are rather read than left out
 _SLAB = 8 << 20  # bytes of one read, at most
-_PLANES = COLUMNS[3:]
 
 
 @dataclass
-class Part:
+class RestartPart:
     """What a rank gets of a definition.
 
     :param elements: numbers of the elements, in the order in which they were asked for.
@@ -56,16 +56,17 @@ class Restart:
     :param bytes_read: from the file, by this rank.
     """
 
-    parts: list[Part]
+    parts: list[RestartPart]
     metadata: dict[str, str]
     same_decomposition: bool
     bytes_read: int
 
 
-class _Counted:
+class _CountedFile(io.RawIOBase):
     """The file of a SlabFile for h5py, whose reads count as well."""
 
     def __init__(self, slab: SlabFile) -> None:
+        super().__init__()
         self._slab, self._at = slab, 0
         self.size = os.fstat(slab.descriptor).st_size
 
@@ -73,25 +74,11 @@ class _Counted:
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
         return self._at
 
-    def tell(self) -> int:
-        return self._at
-
     def readinto(self, view: Any) -> int:
-        target = memoryview(view).cast("B")
-        got = os.preadv(self._slab.descriptor, [target], self._at)
+        got = os.preadv(self._slab.descriptor, [memoryview(view).cast("B")], self._at)
         self._at += got
         self._slab.bytes_read += got
         return got
-
-    def read(self, size: int = -1) -> bytes:
-        out = bytearray(max(0, self.size - self._at) if size < 0 else size)
-        return bytes(out[: self.readinto(out)])
-
-    def write(self, _: object) -> int:
-        raise OSError("the file is open to read")
-
-    def flush(self) -> None:
-        return
 
 
 def read(path: str | PathLike[str], comm: MPI.Intracomm, element_ids: ArrayLike) -> Restart:
@@ -137,11 +124,11 @@ class _Reading:
         return Restart(parts, self.structure.metadata, same, self.file.bytes_read)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
-    def _structure(self) -> Structure:
+    def _structure(self) -> Hdf5Structure:
         """What rank 0 finds in the file; the others open it meanwhile."""
 
-        def look() -> Structure | None:
-            counted = _Counted(self.file)
+        def look() -> Hdf5Structure | None:
+            counted = _CountedFile(self.file)
             if self.comm.rank:
                 return None
             found = read_structure(counted, self.file.path, counted.size)  # type: ignore[arg-type] # what h5py calls
@@ -150,7 +137,7 @@ class _Reading:
             return found
 
         try:
-            found: Structure = self.comm.bcast(agree(self.comm, look), root=0)
+            found: Hdf5Structure = self.comm.bcast(agree(self.comm, look), root=0)
         except OSError as error:
             raise IoError(f"cannot read {self.file.path}: {error.strerror or error}") from None
         return found
@@ -159,12 +146,8 @@ class _Reading:
         rows = self.structure.place("DECOMPOSITION").count // WIDTH
         rank, size = self.comm.rank, self.comm.size
         first = rows * rank // size
-        table = read_table(self.file, self.structure, first, rows * (rank + 1) // size - first)
-        try:
-            self.counts = checked_counts(table, self.structure, all_rows=False)
-        except DefinitionError as error:
-            raise IoError(f"{self.file.path}: /NEKTAR/DECOMPOSITION: from row {first} on: {error}") from None
-        self.groups = [self.structure.groups.get(one) for one in table[:, -1].tolist()]
+        self.rows = Hdf5Rows(self.file, self.structure, first, rows * (rank + 1) // size - first)
+        self.counts, self.starts = self.rows.counts, self.rows.starts
         self.as_written = rows % size == 0
 
     def _place_rows(self) -> None:
@@ -172,43 +155,28 @@ class _Reading:
         mine = self.counts.sum(axis=0)
         end = np.zeros_like(mine)
         self.comm.Scan(mine, end)
-        self.starts = np.zeros_like(self.counts)
-        np.cumsum(self.counts[:-1], axis=0, out=self.starts[1:])
         self.starts += end - mine
         last = self.comm.bcast(end, root=self.comm.size - 1)
         for name, total in zip(COLUMNS, last.tolist(), strict=True):
-            there = self.structure.place(name).count
-            if total != there:
+            stored = self.structure.place(name).count
+            if total != stored:
                 raise IoError(
-                    f"{self.file.path}: /NEKTAR/DECOMPOSITION: expected rows with the {there} entries of {name}, found "
-                    f"rows with {total}"
+                    f"{self.file.path}: /NEKTAR/DECOMPOSITION: expected rows with the {stored} entries of {name}, "
+                    f"found rows with {total}"
                 )
-
-    def _entries(self, row: int, column: int) -> NDArray[np.int64]:
-        place = self.structure.place(COLUMNS[column])
-        values = self.file.values(place.at(int(self.starts[row][column])), int(self.counts[row][column]), place.dtype)
-        return values.astype(np.int64)
 
     def _name_definitions(self) -> None:
         """The definitions of all rows, in the same order on all ranks; `which` has the number of each own row."""
 
-        def own() -> list[Definition | None]:
-            return [
-                None
-                if group is None or not count[0]
-                else with_planes(group, *(self._entries(at, 3 + k) for k in range(3)))
-                for at, (group, count) in enumerate(zip(self.groups, self.counts.tolist(), strict=True))
-            ]
-
-        mine = agree(self.comm, own)
-        told = self.comm.allgather(list(dict.fromkeys(one for one in mine if one is not None)))
-        self.definitions = list(dict.fromkeys(one for some in told for one in some))
-        numbers = {one: k for k, one in enumerate(self.definitions)}
-        self.which = [-1 if one is None else numbers[one] for one in mine]
+        mine = agree(self.comm, lambda: [self.rows.definition(at) for at in range(len(self.counts))])
+        known = self.comm.allgather(list(dict.fromkeys(own for own in mine if own is not None)))
+        self.definitions = list(dict.fromkeys(definition for own in known for definition in own))
+        numbers = {definition: k for k, definition in enumerate(self.definitions)}
+        self.which = [-1 if own is None else numbers[own] for own in mine]
 
     def _is_same(self) -> bool:
         """Whether this rank wants what it finds in its rows; planes that other ranks have written would be missing."""
-        self.ids = [self._entries(at, 0) for at in range(len(self.counts))]
+        self.ids = [self.rows.entries(at, "ELEMENTIDS") for at in range(len(self.counts))]
         self.each: list[NDArray[np.int64]] = []
         self.orders: list[NDArray[np.int64] | None] = []
         for at, k in enumerate(self.which):
@@ -229,7 +197,7 @@ class _Reading:
         if definition is None:
             each = np.empty(0, np.int64)
         elif definition.modes is None:
-            orders = self._entries(row, 2).reshape(elements, definition.directions)
+            orders = self.rows.entries(row, "POLYORDERS").reshape(elements, definition.directions)
             each = definition.values_each(orders)
         else:
             each = np.full(elements, definition.values(1), np.int64)
@@ -282,7 +250,7 @@ class _Reading:
         return found
 
     # ---- values ------------------------------------------------------------------------------------------------------
-    def _parts(self, places: NDArray[np.int64]) -> list[Part]:
+    def _parts(self, places: NDArray[np.int64]) -> list[RestartPart]:
         order = np.argsort(self.wanted, kind="stable")
         rank_of = order[np.searchsorted(self.wanted, places[:, 0], sorter=order)]
         parts = []
@@ -295,7 +263,7 @@ class _Reading:
             if definition.modes is None:
                 width = np.full(len(mine), definition.directions)
                 orders = self._gather("POLYORDERS", mine[:, 5], width).astype(np.int64).reshape(len(mine), -1)
-            part = Part(definition, mine[:, 0].copy(), orders)
+            part = RestartPart(definition, mine[:, 0].copy(), orders)
             begins = np.concatenate([mine[:, 2] + at * mine[:, 3] for at in range(len(definition.fields))])
             values = self._gather("DATA", begins, np.tile(mine[:, 4], len(definition.fields)))
             rows = values.reshape(len(definition.fields), -1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_descriptor
+from tailrace.formats.file_bytes import fill
 
 PIECE = 4 << 20  # bytes that are read at once where values are converted
 
@@ -35,16 +36,13 @@ class SlabFile:
 
         :raises IoError: the file ends before.
         """
-        done = 0
-        while done < len(view):
-            got = os.preadv(self.descriptor, [view[done:]], offset + done)
-            if not got:
-                raise IoError(
-                    f"{self.path}: ends at byte {offset + done}, expected values up to byte {offset + len(view)}: it "
-                    "has become shorter since it was opened"
-                )
-            done += got
-            self.bytes_read += got
+        got = fill(self.descriptor, view, offset)
+        self.bytes_read += got
+        if got < len(view):
+            raise IoError(
+                f"{self.path}: ends at byte {offset + got}, expected values up to byte {offset + len(view)}: it has "
+                "become shorter since it was opened"
+            )
 
     def values(self, offset: int, count: int, dtype: str) -> NDArray[Any]:
         """`count` values of a type of NumPy from byte `offset` on."""

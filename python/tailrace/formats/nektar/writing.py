@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError, IoError
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
+from tailrace.formats.overlaps import rows_in
 from tailrace.formats.writer import Writer
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 from tailrace.parallel import agree, on_root
 
 from .hdf5_layout import datasets, make_file
-from .layout import DECOMPOSITION, Layout, metadata_of
+from .layout import DECOMPOSITION, NektarLayout, metadata_of
 
 _ENDINGS = (".fld", ".rst", ".chk")
 _MOST_ID = (1 << 32) - 1
@@ -38,7 +39,7 @@ class NektarWriter(Writer):
         self._single = Path(self.path).suffix in _ENDINGS
         self._file: ContiguousHdf5 | None = None
         self._draft = Path()
-        self.layout: Layout | None = None
+        self.layout: NektarLayout | None = None
 
     def _target(self) -> Path:
         path = Path(self.path)
@@ -53,7 +54,7 @@ class NektarWriter(Writer):
                 f"without {Path(self.path).suffix}"
             )
         how = self.options.get("decomposition", "source")
-        layout = Layout(self.path, variables, scalars, self.attributes, self.comm.size, how)
+        layout = NektarLayout(self.path, variables, scalars, self.attributes, self.comm.size, how)
         self.metadata, self.provenance = metadata_of(scalars, time)
         self.check(layout)
         target = self._target()
@@ -73,7 +74,7 @@ class NektarWriter(Writer):
         self.layout = layout
         agree(self.comm, self._fill_orders)
 
-    def check(self, layout: Layout) -> None:
+    def check(self, layout: NektarLayout) -> None:
         """Refuse what the format cannot hold."""
 
     def _make_room(self) -> None:
@@ -101,15 +102,13 @@ class NektarWriter(Writer):
                 f"{self.path}: {name}: expected numbers from 0 to 2^32 - 1, found {values.min()} to {values.max()}"
             )
         for dataset, begin, length, offset, width in self.layout.targets(name):
-            low, high = max(at, begin), min(at + count, begin + length)
-            if low >= high:
-                continue
-            part = values[0, low - at : high - at]
-            if columns == width:
-                self._put(dataset, offset + (low - begin) * width, part.reshape(-1))
-                continue
-            for row in range(len(part)):
-                self._put(dataset, offset + (low - begin + row) * width + column, part[row])
+            for _, first, rows, place in rows_in(at - begin, count, [(dataset, length)]):
+                part = values[0, place]
+                if columns == width:
+                    self._put(dataset, offset + first * width, part.reshape(-1))
+                    continue
+                for row in range(rows):
+                    self._put(dataset, offset + (first + row) * width + column, part[row])
 
     def end_step(self) -> None:  # noqa: D102
         assert self._file is not None

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 
-from .checkpoint import EMPTY, Checkpoint, Row
+from .checkpoint import EMPTY, ElementRow, NektarCheckpoint
 from .definition import Definition, DefinitionError, check_planes, parse_modes, parse_shape
 from .ids import Ids, parse_ids
 from .slabs import PIECE, SlabFile
-from .xml_structure import Block, XmlStructure, read_structure
+from .xml_structure import ElementsBlock, XmlStructure, read_structure
 from .xml_values import XmlValues, most_bytes
 
 _ORDERS = {"B64Z-LittleEndian": "<f8", "B64Z-BigEndian": ">f8"}
@@ -28,7 +28,7 @@ _MOST_OPEN = 8  # texts whose place is remembered
 
 
 @dataclass(frozen=True)
-class _Source:
+class _RowSource:
     """Where the values of a row are."""
 
     file: int
@@ -39,13 +39,13 @@ class _Source:
     orders: NDArray[np.int32] | None
 
 
-class XmlCheckpoint(Checkpoint):
+class XmlCheckpoint(NektarCheckpoint):
     """Opening reads all tags; the values are decompressed when they are asked for, from the first on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._files: list[SlabFile] = []
-        self._sources: list[_Source | None] = []
+        self._sources: list[_RowSource | None] = []
         self._texts: OrderedDict[int, XmlValues] = OrderedDict()
         self._partitions: list[tuple[str, int, int]] = []  # name, elements by Info.xml, elements in its file
 
@@ -82,15 +82,15 @@ class XmlCheckpoint(Checkpoint):
             self.rows += [*rows[begin:end], *[EMPTY] * missing]
             self._sources += [*sources[begin:end], *[None] * missing]
 
-    def _row(self, block: Block) -> tuple[Row, _Source]:
-        said = block.attributes
-        for name in sorted(set(said) - _KNOWN):
+    def _row(self, block: ElementsBlock) -> tuple[ElementRow, _RowSource]:
+        attributes = block.attributes
+        for name in sorted(set(attributes) - _KNOWN):
             note = f"The attribute {name[:40]} of its elements is left out."
             if note not in self.notes:
                 self.notes.append(note)
-        definition, orders_text = _definition(said)
+        definition, orders_text = _definition(attributes)
         try:
-            ids = parse_ids(said.get("ID", ""))
+            ids = parse_ids(attributes.get("ID", ""))
         except ValueError as error:
             raise DefinitionError(f"ID: {error}") from None
         if not len(ids):
@@ -104,19 +104,19 @@ class XmlCheckpoint(Checkpoint):
         size = values * len(definition.fields) * 8
         if size > most:
             raise DefinitionError(f"expected {size} bytes of values, found a text of {block.length} letters, too short")
-        dtype = _ORDERS.get(said.get("COMPRESSED", "B64Z-LittleEndian"))
-        if dtype is None or said.get("BITSIZE", "64") != "64":
-            found = f"{said.get('COMPRESSED', 'none')[:40]}, {said.get('BITSIZE', 'none')[:40]}"
+        dtype = _ORDERS.get(attributes.get("COMPRESSED", "B64Z-LittleEndian"))
+        if dtype is None or attributes.get("BITSIZE", "64") != "64":
+            found = f"{attributes.get('COMPRESSED', 'none')[:40]}, {attributes.get('BITSIZE', 'none')[:40]}"
             raise DefinitionError(f"COMPRESSED, BITSIZE: expected {', '.join(_ORDERS)} and 64, found {found}")
-        source = _Source(len(self._files) - 1, block.offset, block.length, dtype, ids, orders)
-        return Row(self.number_of(definition), len(ids), values), source
+        source = _RowSource(len(self._files) - 1, block.offset, block.length, dtype, ids, orders)
+        return ElementRow(self.number_of(definition), len(ids), values), source
 
-    def remember_partition(self, name: str, said: int, found: int) -> None:
+    def remember_partition(self, name: str, expected: int, found: int) -> None:
         """Keep how many elements Info.xml and the file of a rank have, for `check`."""
-        self._partitions.append((name, said, found))
+        self._partitions.append((name, expected, found))
 
     # ---- reading -----------------------------------------------------------------------------------------------------
-    def _source(self, row: int) -> _Source:
+    def _source(self, row: int) -> _RowSource:
         found = self._sources[row]
         assert found is not None, row
         return found
@@ -153,9 +153,9 @@ class XmlCheckpoint(Checkpoint):
 
     def check(self) -> list[str]:  # noqa: D102
         return [
-            f"{self.path}: {name}: expected {said} elements, as Info.xml says, found {found}"
-            for name, said, found in self._partitions
-            if said != found
+            f"{self.path}: {name}: expected {expected} elements, as Info.xml says, found {found}"
+            for name, expected, found in self._partitions
+            if expected != found
         ]
 
     def close(self) -> None:  # noqa: D102
@@ -164,17 +164,17 @@ class XmlCheckpoint(Checkpoint):
             file.close()
 
 
-def _definition(said: dict[str, str]) -> tuple[Definition, str]:
+def _definition(attributes: dict[str, str]) -> tuple[Definition, str]:
     """The definition in the attributes of a set of elements, and the text of the numbers of modes."""
     for name in ("FIELDS", "SHAPE", "BASIS", "NUMMODESPERDIR", "ID"):
-        if name not in said:
+        if name not in attributes:
             raise DefinitionError(f"{name}: expected this attribute, found none")
-    shape, homogeneous, strips = parse_shape(said["SHAPE"])
+    shape, homogeneous, strips = parse_shape(attributes["SHAPE"])
     ids: dict[str, tuple[int, ...]] = {}
     for one in "YZS":
         name = f"HOMOGENEOUS{one}IDS"
         try:
-            found = parse_ids(said.get(name, "")) if homogeneous else parse_ids("")
+            found = parse_ids(attributes.get(name, "")) if homogeneous else parse_ids("")
         except ValueError as error:
             raise DefinitionError(f"{name}: {error}") from None
         check_planes(len(found))
@@ -182,11 +182,11 @@ def _definition(said: dict[str, str]) -> tuple[Definition, str]:
     needed = ("", "Z", "Y")[homogeneous]
     if needed and not ids[needed]:
         raise DefinitionError(f"HOMOGENEOUS{needed}IDS: expected numbers of planes, found none")
-    modes = parse_modes(said["NUMMODESPERDIR"])
-    fields, basis = (tuple(map(str.strip, said[one].split(",", 4096))) for one in ("FIELDS", "BASIS"))
-    lengths = _numbers(said.get("HOMOGENEOUSLENGTHS", "")) if homogeneous else ()
+    modes = parse_modes(attributes["NUMMODESPERDIR"])
+    fields, basis = (tuple(map(str.strip, attributes[one].split(",", 4096))) for one in ("FIELDS", "BASIS"))
+    lengths = _numbers(attributes.get("HOMOGENEOUSLENGTHS", "")) if homogeneous else ()
     definition = Definition(fields, shape, basis, modes, homogeneous, strips, lengths, ids["Y"], ids["Z"], ids["S"])
-    return definition, said["NUMMODESPERDIR"]
+    return definition, attributes["NUMMODESPERDIR"]
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -239,10 +239,10 @@ def _of_ranks(directory: Path, info: Path, structure: XmlStructure) -> XmlCheckp
         if not inner.blocks:
             raise IoError(f"{path}: expected <ELEMENTS>, found none")
         try:
-            said = len(parse_ids(ids))
+            expected = len(parse_ids(ids))
         except ValueError as error:
             raise IoError(f"{info}: elements of {name}: {error}") from None
-        found.remember_partition(name, said, found.add_file(path, inner))
+        found.remember_partition(name, expected, found.add_file(path, inner))
         ends.append(len(found.rows))
     found.even(ends)
     return found

@@ -22,7 +22,7 @@ _FOREIGN = ("GEOMETRY", "EXPANSIONS", "CONDITIONS")  # of meshes and sessions
 
 
 @dataclass
-class Block:
+class ElementsBlock:
     """The attributes of a set of elements, and where the text of its values lies: first byte and number of bytes."""
 
     attributes: dict[str, str]
@@ -37,7 +37,7 @@ class XmlStructure:
     metadata: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, str] = field(default_factory=dict)
     partitions: list[tuple[str, str]] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[ElementsBlock] = field(default_factory=list)
 
 
 def read_structure(path: Path) -> XmlStructure:
@@ -45,13 +45,13 @@ def read_structure(path: Path) -> XmlStructure:
 
     :raises IoError: it is no XML, has entities, or is something else than a checkpoint; the text names line and column.
     """
-    reader = _Reader(path)
+    reader = _XmlReader(path)
     with open_regular(path, "rb", buffering=0) as file:
         reader.read(file)
     return reader.found
 
 
-class _Reader:
+class _XmlReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.found = XmlStructure()
@@ -63,7 +63,7 @@ class _Reader:
         self._parser.EntityDeclHandler = self._refuse
         self._skipped = 0  # bytes of values that the parser has not seen
         self._open: list[str] = []
-        self._block: Block | None = None
+        self._block: ElementsBlock | None = None
         self._words: list[str] = []
         self._leaf = False  # the open tag has had no tags in it
         self._size = self._all = 0
@@ -115,7 +115,7 @@ class _Reader:
         self._words, self._size, self._leaf = [], 0, True
         self._name = attributes.get("PARAM", "") if name == "P" else name
         if self._open == ["NEKTAR", "ELEMENTS"]:
-            self._block = Block(attributes, -1)
+            self._block = ElementsBlock(attributes, -1)
             self.found.blocks.append(self._block)
         elif self._is_partition():
             self.found.partitions.append((attributes.get("FileName", ""), ""))

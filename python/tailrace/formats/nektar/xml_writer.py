@@ -21,7 +21,7 @@ from tailrace.parallel import agree, on_root
 from .definition import Definition
 from .hdf5 import Hdf5Checkpoint, hdf5_checkpoint
 from .ids import ids_text
-from .layout import DECOMPOSITION, Layout
+from .layout import DECOMPOSITION, NektarLayout
 from .names import numbers_text
 from .slabs import PIECE
 from .writing import NektarWriter
@@ -40,7 +40,7 @@ class NektarXmlWriter(NektarWriter):
     format = "nektar-xml"
     known: ClassVar[Mapping[str, tuple[str, ...]]] = {"decomposition": DECOMPOSITION, "layout": ("file", "directory")}
 
-    def check(self, layout: Layout) -> None:  # noqa: D102
+    def check(self, layout: NektarLayout) -> None:  # noqa: D102
         for name in (*self.metadata, *self.provenance):
             if not _NAME.fullmatch(name):
                 raise InputError(f"{self.path}: metadata '{name}': expected a name that a tag of XML can have")

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
-
-from tailrace.core import InputError, IoError
+from tailrace.core import InputError
+from tailrace.formats.file_bytes import is_hdf5
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import triple
 
 from .particles.files import Particles, is_particles
 from .particles.hdf5 import Hdf5Lists, is_lists
 from .particles.stalkers import NAME as STALKERS
 from .particles.stalkers import Stalkers
 from .planes.averages import averages_at, is_average
-from .planes.numbered import Numbered, is_numbered, plain
+from .planes.numbered import Numbered, is_numbered
 from .planes.slices import is_slice, slices_at
-from .run.dim import Dim, Run, find_data, read_dim, read_run
-from .snapshots.hdf5 import is_hdf5, open_hdf5
+from .run.run import PencilRun, data_above, find_data, run_in
 from .time_series import TimeSeriesColumns, is_time_series
 
 _MOST_LISTED = 1000
-_MOST_POINTS = 1 << 24
+# What is asked of the name of a file, and what opens it.
+_KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path, PencilRun], Dataset]], ...] = (
+    (is_average, averages_at),
+    (is_slice, slices_at),
+    (is_particles, Particles),
+    (lambda path: path.name == STALKERS, Stalkers),
+    (is_numbered, Numbered),
+    (is_lists, lambda path, run: Hdf5Lists(path, run, [path])),
+)
 
 
-def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
+def _opener(path: Path) -> Callable[[Path, PencilRun], Dataset] | None:
+    return next((open_as for is_kind, open_as in _KINDS if is_kind(path)), None)
+
+
+def auxiliary_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """The averages, slices, particles, stalkers or the time series in a file; None where it is none of them.
 
     :param parameters: "names" of averages, with commas, where no file tells them.
@@ -40,35 +49,28 @@ def others_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     if path.name in ("time_series.dat", "time_series.h5") and is_time_series(path):
         _refuse(path, parameters, ())
         return TimeSeriesColumns(path, run_beside(path))
-    numbers_hdf5 = (is_numbered(path) or is_lists(path)) and is_hdf5(path)
-    if not (numbers_hdf5 or is_average(path) or is_slice(path) or is_particles(path) or path.name == STALKERS):
+    open_as = _opener(path)
+    run = None if open_as is None or (path.suffix == ".h5" and not is_hdf5(path)) else run_beside(path)
+    if open_as is None or run is None:
         return None
-    run = run_beside(path)
-    if run is None:
-        return None
-    _refuse(path, parameters, ("names",) if is_average(path) else ())
-    if is_average(path):
+    if open_as is averages_at:
+        _refuse(path, parameters, ("names",))
         return averages_at(path, run, parameters)
-    if is_slice(path):
-        return slices_at(path, run)
-    if is_particles(path):
-        return Particles(path, run)
-    if path.name == STALKERS:
-        return Stalkers(path, run)
-    return Numbered(path, run) if is_numbered(path) else Hdf5Lists(path, run, [path])
+    _refuse(path, parameters, ())
+    return open_as(path, run)
 
 
 def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """What a directory without snapshots holds, where that is one thing, as after a conversion."""
     data = find_data(path) or (path if (path / "time_series.h5").is_file() else None)
-    found = [] if data is None else [Path(one) for one in others_in(data)]
-    if data is not None and {one.name for one in found} == {"time_series.dat", "time_series.h5"}:
-        found = [data / "time_series.h5"]
-    lists = [one for one in found if is_lists(one)]
-    if lists == found and len(lists) > 1 and len({one.name[:3] for one in lists}) == 1:
+    files = [] if data is None else [Path(file) for file in auxiliary_in(data)]
+    if data is not None and {file.name for file in files} == {"time_series.dat", "time_series.h5"}:
+        files = [data / "time_series.h5"]
+    lists = [file for file in files if is_lists(file)]
+    if lists == files and len(lists) > 1 and len({file.name[:3] for file in lists}) == 1:
         run = run_beside(lists[0])
         return None if run is None else Hdf5Lists(path, run, lists)
-    return others_at(found[0], parameters) if len(found) == 1 else None
+    return auxiliary_at(files[0], parameters) if len(files) == 1 else None
 
 
 def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -> None:
@@ -78,50 +80,14 @@ def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -
         raise InputError(f"{path}: the parameter {wrong[0]!r} is unknown; {there}")
 
 
-def run_beside(path: Path) -> Run | None:
-    """What the data directory of a file says: one directory above that of the file, or its own."""
-    for directory in (path.parent.parent, path.parent):
-        data = find_data(directory)
-        if data is not None and data.resolve() == directory.resolve():
-            dim = _dim(data)
-            return None if dim is None else read_run(data, dim)
-    return None
+def run_beside(path: Path) -> PencilRun | None:
+    """The run of the data directory that a file is in; None where it is in none, or no file tells its sizes."""
+    data = data_above(path)
+    known = data is not None and ((data / "dim.dat").is_file() or (data / "grid.h5").is_file())
+    return run_in(data) if data is not None and known else None
 
 
-def _dim(data: Path) -> Dim | None:
-    """Sizes of the run, from `dim.dat` or an HDF5 file."""
-    if (data / "dim.dat").is_file():
-        return read_dim(data / "dim.dat")
-    if (data / "grid.h5").is_file():
-        return dim_of_grid(data / "grid.h5")
-    return None
-
-
-def dim_of_grid(path: Path) -> Dim:
-    """Sizes of a run from the group `settings` of its `grid.h5`.
-
-    :raises IoError: they are missing, or cannot be.
-    """
-    with open_hdf5(path) as file:
-        numbers = {}
-        for name in (*(f"{m}{axis}" for m in ("m", "n", "nproc") for axis in "xyz"), "mvar", "maux", "mglobal"):
-            data = plain(file, f"settings/{name}")
-            if data is None or data.size != 1 or data.dtype.kind != "i":
-                raise IoError(f"{path}: its settings/{name} must be one whole number")
-            numbers[name] = int(np.asarray(data[()]).reshape(-1)[0])
-        letter = plain(file, "settings/precision")
-        word = np.asarray(letter[()]).reshape(-1)[0] if letter is not None and letter.size == 1 else b"D"
-    points, held, processes = (triple(numbers[f"{m}{axis}"] for axis in "xyz") for m in ("n", "m", "nproc"))
-    ghosts = triple((m - n) // 2 for m, n in zip(held, points, strict=True))
-    fields = [numbers[name] for name in ("mvar", "maux", "mglobal")]
-    even = all(m == n + 2 * g and g >= 0 for m, n, g in zip(held, points, ghosts, strict=True))
-    if min(points) < 1 or max(held) > _MOST_POINTS or min(processes) < 1 or not even or not 0 <= sum(fields) <= 10_000:
-        raise IoError(f"{path}: its settings say {points} points, {held} with ghost zones: that cannot be")
-    precision = "S" if word in (b"S", "S") else "D"
-    return Dim(points, ghosts, fields[0], fields[1], fields[2], precision, processes)
-
-
-def others_in(data: Path) -> list[str]:
+def auxiliary_in(data: Path) -> list[str]:
     """Paths of what can be opened for itself in a data directory; at most 1000, in the order of their names."""
     found: list[Path] = []
     for name in ("time_series.dat", "time_series.h5"):
@@ -133,7 +99,6 @@ def others_in(data: Path) -> list[str]:
     directories += sorted(processes, key=lambda path: int(path.name[4:]))
     for directory in directories:
         for path in sorted(directory.iterdir()) if directory.is_dir() else ():
-            of_records = is_average(path) or is_slice(path) or is_particles(path) or path.name == STALKERS
-            if of_records or is_numbered(path) or is_lists(path):
+            if _opener(path) is not None:
                 files.setdefault(path.name, path)  # of processes, the first that has it stands for all
     return [str(path) for path in [*found, *files.values()] if path.is_file()][:_MOST_LISTED]

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular, refuse_special
-from tailrace.io.dataset import Dataset
+from tailrace.formats.file_bytes import is_hdf5, peek
+from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.placement import Box, Stored
 
+from .dataset import PencilDataset
 from .files.frames import latest
-from .planes.numbered import plain
-from .run.dim import Run
-from .run.grid import read_points
-from .run.run_attributes import carried
-from .snapshots.hdf5 import is_hdf5, open_hdf5
+from .files.hdf5 import has_group, open_hdf5, plain
+from .run.run import PencilRun
 
 _HEAD = re.compile(r"#?\s*-{1,8}\w")
 _COLUMN = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)
@@ -32,19 +31,13 @@ def is_time_series(path: Path) -> bool:
     """By its first line, or by the groups of an HDF5 file of that name."""
     if path.suffix == ".h5":
         return path.name == "time_series.h5" and is_hdf5(path) and _has_columns(path)
-    try:
-        with open_regular(path, "rb") as file:
-            head = file.read(400).decode("latin-1")
-    except OSError:
-        return False
-    return head.startswith("#--") and bool(re.search(r"-t-", head))
+    head = peek(path, 400)
+    return head.startswith(b"#--") and b"-t-" in head
 
 
 def _has_columns(path: Path) -> bool:
-    import h5py
-
     with open_hdf5(path) as file:
-        return file.get("t", getclass=True) is h5py.Group and plain(file, "last") is not None
+        return has_group(file, "t") and plain(file, "last") is not None
 
 
 def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -73,44 +66,21 @@ def _names(path: Path, number: int, line: str) -> list[str]:
 
 
 def _from_text(path: Path) -> dict[str, NDArray[Any]]:
-    """A line of names, again where a run has begun with other columns, and lines of numbers."""
-    names: list[str] = []
-    parts: list[tuple[list[str], list[list[float]]]] = []
-    count = 0
-    with open_regular(path, encoding="latin-1") as file:
-        number = 0
-        while line := file.readline(_LONGEST):
-            number += 1
-            if line.startswith("#"):
-                if _HEAD.match(line):
-                    names = _names(path, number, line)
-                    parts.append((names, []))
-                continue
-            if not line.strip():
-                continue
-            if not names:
-                raise IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
-            if not line.endswith("\n"):
-                break  # the run was killed, or is just writing it
-            count += 1
-            if count > _MOST_ROWS:
-                raise IoError(f"{path}: has more than {_MOST_ROWS} rows")
-            parts[-1][1].append(_row(path, number, line, len(names)))
-    every = list(dict.fromkeys(name for some, rows in parts if rows for name in some))
+    parts = _parts(path)
+    count = sum(len(rows) for _, rows in parts)
+    every = list(dict.fromkeys(name for names, _ in parts for name in names))
     if not every:
         raise IoError(f"{path}: has no row")
-    if "step" not in every:
-        every.insert(0, "step")
-    columns: dict[str, NDArray[Any]] = {name: np.full(count, np.nan) for name in every}
+    columns: dict[str, NDArray[Any]] = {"step": np.arange(count, dtype=float)} if "step" not in every else {}
+    columns |= {name: np.full(count, np.nan) for name in every}
     at = 0
-    for some, rows in parts:
-        if rows:
-            table = np.array(rows)
-            for position, name in enumerate(some):
-                columns[name][at : at + len(rows)] = table[:, position]
-            if "step" not in some:
-                columns["step"][at : at + len(rows)] = np.arange(at, at + len(rows))
-            at += len(rows)
+    for names, rows in parts:
+        here = slice(at, at + len(rows))
+        at += len(rows)
+        if "step" not in names:
+            columns["step"][here] = np.arange(here.start, here.stop)
+        for name, values in zip(names, np.array(rows).T, strict=True):
+            columns[name][here] = values
     step = columns["step"]
     if not np.isfinite(step).all() or (np.abs(step) > 2**53).any() or (step != np.rint(step)).any():
         raise IoError(f"{path}: its column it must have whole numbers")
@@ -118,15 +88,36 @@ def _from_text(path: Path) -> dict[str, NDArray[Any]]:
     return columns
 
 
+def _parts(path: Path) -> list[tuple[list[str], list[list[float]]]]:
+    """Names and rows: a line of names stands again where a run has begun with other columns."""
+    parts: list[tuple[list[str], list[list[float]]]] = []
+    count = 0
+    with open_regular(path, encoding="latin-1") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST), ""), 1):
+            if line.startswith("#"):
+                if _HEAD.match(line):
+                    parts.append((_names(path, number, line), []))
+                continue
+            if not line.strip():
+                continue
+            if not parts:
+                raise IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
+            if not line.endswith("\n"):
+                break  # the run was killed, or is just writing it
+            count += 1
+            if count > _MOST_ROWS:
+                raise IoError(f"{path}: has more than {_MOST_ROWS} rows")
+            names, rows = parts[-1]
+            rows.append(_row(path, number, line, len(names)))
+    return [(names, rows) for names, rows in parts if rows]
+
+
 def _row(path: Path, number: int, line: str, count: int) -> list[float]:
     words = line.split()
     try:
         if len(words) != count:
             raise ValueError
-        # Fortran omits the E of exponents with three digits (0.1-100), and writes stars for numbers that are too long.
-        return [
-            np.nan if word.strip("*") == "" else float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words
-        ]
+        return [real_of(word) if word.strip("*") else np.nan for word in words]  # stars: the number was too long
     except ValueError:
         raise IoError(
             f"{path}: line {number} must have {count} numbers; found {len(words)}: {line.strip()[:60]!r}"
@@ -135,10 +126,8 @@ def _row(path: Path, number: int, line: str, count: int) -> list[float]:
 
 def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
     """One dataset for each number: /<column>/<iteration>."""
-    import h5py
-
     with open_hdf5(path) as file:
-        groups = [str(name) for name in file if file.get(name, getclass=True) is h5py.Group]
+        groups = [str(name) for name in file if has_group(file, name)]
         if "t" not in groups or len(groups) > _MOST_COLUMNS:
             raise IoError(f"{path}: has no group t, so it is no time series; found {', '.join(groups[:8])}")
         steps = sorted(int(name) for name in file["t"] if re.fullmatch(r"\d{1,9}", name))
@@ -158,24 +147,20 @@ def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
     return columns
 
 
-class TimeSeriesColumns(Dataset):
+class TimeSeriesColumns(PencilDataset):
     """A time series as one step: each column is a list with one column and a row for each time.
 
     :param run: that it is of, where its data directory is known.
     :raises IoError: it is damaged.
     """
 
-    format = "pencil"
-
-    def __init__(self, path: Path, run: Run | None = None) -> None:
-        super().__init__(str(path))
+    def __init__(self, path: Path, run: PencilRun | None = None) -> None:
+        super().__init__(str(path), run, "time_series")
         refuse_special(path)
         columns, self.notes = read_time_series(path)
         self._types = {name: values.dtype.name for name, values in columns.items()}
         self._rows = len(columns["time"])
         self.steps = [(int(columns["step"][-1]), float(columns["time"][-1]))]
-        more = carried(run, read_points(run)) if run is not None else {}
-        self.attributes = {**more, "pencil/file": "time_series"}
         self.files = [str(path)]
         self._columns: dict[str, NDArray[Any]] | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace.core import InputError
-from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import head
 from tailrace.io.dataset import Dataset
 
 __all__ = ["dataset_at"]
@@ -24,8 +24,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     """
     if not path.is_file():
         return None
-    with open_regular(path, "rb") as file:
-        start = file.read(_START)
+    start = head(path, _START)
     if start[:4] != b"sion" or (start[4:] and min(start[4:]) >= ord("\t")):  # a text that begins so
         return None
     given = dict(parameters or {})
@@ -33,6 +32,6 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     description = given.pop("description", str(beside) if beside.is_file() else None)
     if given:
         raise InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
-    from .dataset import SionDataset
+    from .dataset import SionDataset  # which loads h5py
 
     return SionDataset(str(path), description)

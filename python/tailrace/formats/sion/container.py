@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import fill
+from tailrace.formats.flat_array import FlatArray
+from tailrace.io.placement import Triple
 from tailrace.text import counted
 
 NO_KEYS, INLINE_KEYS = 50, 51
@@ -32,7 +36,7 @@ _PIECE = 1 << 16  # bytes of a stream that are read at once to find keys
 
 
 @dataclass(frozen=True)
-class Task:
+class SionTask:
     """Where the stream of a task is."""
 
     file: int
@@ -57,7 +61,6 @@ class Header(NamedTuple):
     block: int
     tasks: int
     files: int
-    number: int
     keys: int
     size: int  # of the file
 
@@ -72,7 +75,7 @@ class Container:
     path: Path
     files: list[Path]
     header: Header
-    tasks: list[Task]
+    tasks: list[SionTask]
     _pairs: dict[int, dict[int, list[tuple[int, int]]]] = field(default_factory=dict)
 
     @property
@@ -85,21 +88,38 @@ class Container:
 
         :raises IoError: the stream or the file ends before.
         """
+        path, done = self.files[self.tasks[task].file], 0
+        with open_regular(path, "rb", buffering=0) as file:
+            for at, size in self.places(task, offset, len(into)):
+                _read_all(file.fileno(), path, into[done : done + size], at)
+                done += size
+
+    def places(self, task: int, offset: int, count: int) -> Iterator[tuple[int, int]]:
+        """Where `count` bytes of a stream from `offset` on lie in its file: (offset there, bytes) of each part.
+
+        :raises IoError: the stream ends before.
+        """
         one = self.tasks[task]
-        if offset < 0 or offset + len(into) > one.size:
+        if offset < 0 or offset + count > one.size:
             raise IoError(
-                f"{self.path}: the stream of task {task} has {one.size} bytes; asked for were {len(into)} from byte "
+                f"{self.path}: the stream of task {task} has {one.size} bytes; asked for were {count} from byte "
                 f"{offset} on"
             )
-        path, done = self.files[one.file], 0
-        with open_regular(path, "rb", buffering=0) as file:
-            block = bisect_right(one.ends, offset)
-            while done < len(into):
-                begin = one.ends[block - 1] if block else 0
-                part = min(len(into) - done, one.ends[block] - offset)
-                at = one.start + block * one.skip + offset - begin
-                _read_all(file.fileno(), path, into[done : done + part], at)
-                done, offset, block = done + part, offset + part, block + 1
+        block, end = bisect_right(one.ends, offset), offset + count
+        while offset < end:
+            begin = one.ends[block - 1] if block else 0
+            size = min(end, one.ends[block]) - offset
+            if size:
+                yield one.start + block * one.skip + offset - begin, size
+            offset, block = offset + size, block + 1
+
+    def array(self, task: int, segments: Iterable[tuple[int, int]], shape: Triple, dtype: str) -> FlatArray:
+        """The array in parts of a stream, (offset, length) each.
+
+        :raises IoError: the stream ends before.
+        """
+        pieces = tuple(place for offset, length in segments for place in self.places(task, offset, length))
+        return FlatArray(self.files[self.tasks[task].file], 0, shape, dtype, pieces)
 
     def pairs(self, task: int) -> dict[int, list[tuple[int, int]]]:
         """Where the values of each key are in a stream, (offset, length), in the order in which they were written.
@@ -159,7 +179,7 @@ def open_container(path: Path) -> Container:
         if name.is_symlink() and not name.resolve().is_relative_to(path.parent.resolve()):
             _refuse(name, f"expected a file beside {path.name}, found a link to {name.readlink()}")
         header = read_header(name, number)
-        if header[1:2] + header[6:7] + header[8:9] != first[1:2] + first[6:7] + first[8:9]:
+        if (header.data_order, header.files, header.keys) != (first.data_order, first.files, first.keys):
             _refuse(name, f"its header does not agree with that of {path.name}: it has {header}, the first {first}")
         files.append(name)
         for rank, (task, local) in _tasks_of(name, header, number).items():
@@ -211,7 +231,7 @@ def read_header(path: Path, number: int) -> Header:
         _refuse(path, f"it has {tasks} tasks; at most {_MOST_ENTRIES} are read")
     if keys not in (0, NO_KEYS, INLINE_KEYS):
         _refuse(path, f"its key-value mode at byte 40 is {keys}; expected {NO_KEYS} (none) or {INLINE_KEYS} (inline)")
-    return Header(order, data_order, version, (library, patch), block, tasks, files, here, keys, size)
+    return Header(order, data_order, version, (library, patch), block, tasks, files, keys, size)
 
 
 def _tables(path: Path, header: Header) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
@@ -245,12 +265,12 @@ def _tables(path: Path, header: Header) -> tuple[NDArray[Any], NDArray[Any], NDA
     return table[0].astype(np.int64), np.array(chunks, np.int64), lengths.astype(np.int64), end
 
 
-def _tasks_of(path: Path, header: Header, number: int) -> dict[int, tuple[Task, int]]:
+def _tasks_of(path: Path, header: Header, number: int) -> dict[int, tuple[SionTask, int]]:
     """The streams in a file by their task, and their places in it."""
     ranks, chunks, lengths, _ = _tables(path, header)
     skip, blocks = int(chunks.sum()), len(lengths) - 1
     start = _rounded(_HEADER + 16 * header.tasks, header.block)
-    found: dict[int, tuple[Task, int]] = {}
+    found: dict[int, tuple[SionTask, int]] = {}
     for local, rank in enumerate(ranks.tolist()):
         count, chunk = int(lengths[0, local]), int(chunks[local])
         if rank in found or rank < 0:
@@ -262,7 +282,7 @@ def _tasks_of(path: Path, header: Header, number: int) -> dict[int, tuple[Task, 
         if (used < 0).any() or (used > room).any():
             block = int(np.argmax((used < 0) | (used > room)))
             _refuse(path, f"task {rank} uses {used[block]} bytes of block {block}; expected 0 to {room[block]}")
-        found[rank] = Task(number, start, chunk, skip, tuple(accumulate(used[:count].tolist()))), local
+        found[rank] = SionTask(number, start, chunk, skip, tuple(accumulate(used[:count].tolist()))), local
         start += chunk
     return found
 
@@ -293,12 +313,9 @@ def _bytes_at(path: Path, at: int, count: int) -> bytes:
 
 
 def _read_all(file: int, path: Path, into: memoryview, at: int) -> None:
-    done = 0
-    while done < len(into):
-        got = os.preadv(file, [into[done:]], at + done)
-        if not got:
-            _refuse(path, f"it ends at byte {at + done}; expected {len(into) - done} more bytes there: it is cut off")
-        done += got
+    done = fill(file, into, at)
+    if done < len(into):
+        _refuse(path, f"it ends at byte {at + done}; expected {len(into) - done} more bytes there: it is cut off")
 
 
 def _rounded(size: int, block: int) -> int:

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.core import InputError, IoError
-from tailrace.formats.generic.parts import our_type
+from tailrace.core import InputError
+from tailrace.formats.generic.parts import our_type, pieces_of, refuse_large
+from tailrace.formats.overlaps import overlap
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, Triple, triple
+from tailrace.io.placement import Box, Stored, Triple
 from tailrace.text import counted
 
 from .container import Container, open_container
-from .description import Described, read_description
+from .description import DescribedVariable, read_description
 
-_PIECE = 4 << 20  # bytes that are read at once
 _MOST_TOLD = 64  # tasks, each of which has its own line in the notes
 
 
@@ -31,14 +31,9 @@ class Piece:
     segments: tuple[tuple[int, int], ...]
     box: Box
 
-    @property
-    def size(self) -> int:
-        """All its bytes."""
-        return sum(length for _, length in self.segments)
-
 
 @dataclass(frozen=True)
-class Variable:
+class SionVariable:
     """A variable and its parts."""
 
     dtype: str  # in the streams
@@ -62,13 +57,13 @@ class SionDataset(Dataset):
         container = open_container(Path(path))
         self.files = [str(one) for one in container.files]
         self.steps = [(0, 0.0)]
-        self._variables: dict[str, Variable] = {}
+        self._variables: dict[str, SionVariable] = {}
         if description is None:
             self._add_streams(container)
         else:
-            said = read_description(Path(description))
-            self.steps = [(said.index, said.time)]
-            for one in said.variable:
+            content = read_description(Path(description))
+            self.steps = [(content.index, content.time)]
+            for one in content.variable:
                 self._add_described(container, one)
         self._tell(container, description)
         container.forget_pairs()
@@ -82,59 +77,19 @@ class SionDataset(Dataset):
         """See `Dataset`."""
         variable = self._variables[name]
         for piece in variable.pieces:
-            low = [max(a, b) for a, b in zip(box.start, piece.box.start, strict=True)]
-            high = [min(a + n, b + m) for a, n, b, m in zip(*box, *piece.box, strict=True)]
-            if all(a < b for a, b in zip(low, high, strict=True)):
-                inner = Box(
-                    triple(a - b for a, b in zip(low, piece.box.start, strict=True)),
-                    triple(b - a for a, b in zip(low, high, strict=True)),
-                )
-                place = tuple(slice(a - b, c - b) for a, b, c in zip(low, box.start, high, strict=True))
-                self._read_piece(name, variable, piece, inner, out[place[::-1]])
-
-    def _read_piece(self, name: str, variable: Variable, piece: Piece, box: Box, out: NDArray[Any]) -> None:
-        """A box of the part of a task; rows that lie together are read together."""
-        (x, y, z), (nx, ny, nz) = box
-        sx, sy, _ = piece.box.count
-        width = nx if nx * 2 < sx else sx  # where at least half of a row is wanted, all of it is read
-        size = np.dtype(variable.dtype).itemsize
-        rows = 1 if width != sx else min(ny, max(1, _PIECE // (size * sx)))
-        planes = min(nz, max(1, _PIECE // (size * sx * sy))) if width == sx and ny == sy == rows else 1
-        wide = min(width, max(1, _PIECE // size))
-        for k in range(0, nz, planes):
-            deep = min(planes, nz - k)
-            for j in range(0, ny, rows):
-                high = min(rows, ny - j)
-                for i in range(0, width, wide):
-                    count = min(wide, width - i) if wide < width else width * high * deep
-                    first = x + i if width != sx else i
-                    values = np.empty(count, variable.dtype)
-                    at = (((z + k) * sy + y + j) * sx + first) * size
-                    self._read_bytes(piece, at, values.view(np.uint8).data)
-                    self._check_values(name, values)
-                    place = out[k : k + deep, j : j + high]
-                    if wide < width:
-                        _put_run(place[0, 0], values, i - (x if width == sx else 0))
-                    else:
-                        cut = slice(x, x + nx) if width == sx else slice(None)
-                        place[...] = values.reshape(deep, high, width)[:, :, cut]
-
-    def _read_bytes(self, piece: Piece, at: int, into: memoryview) -> None:
-        done, begin = 0, 0
-        for offset, length in piece.segments:
-            low = at + done - begin
-            if done < len(into) and low < length:
-                part = min(len(into) - done, length - low)
-                self._container.read(piece.task, offset + low, into[done : done + part])
-                done += part
-            begin += length
-
-    def _check_values(self, name: str, values: NDArray[Any]) -> None:
-        if values.dtype.kind == "u" and values.dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
-            raise IoError(
-                f"{self.path}: '{name}' has the value {values.max()}; expected values below 2^63, the largest that an "
-                f"int64 holds"
-            )
+            common = overlap(box, piece.box)
+            if common is None:
+                continue
+            inner, place = common
+            array = self._container.array(piece.task, piece.segments, piece.box.count, variable.dtype)
+            if np.dtype(variable.dtype).str[1:] != "u8":
+                array.read(inner, out[place])
+                continue
+            for part, here in pieces_of(inner, 8):
+                values = np.empty(part.count[::-1], "u8")
+                array.read(part, values)
+                refuse_large(self.path, name, values)
+                out[place][here] = values
 
     # ---- what the streams hold ---------------------------------------------------------------------------------------
     def _add_streams(self, container: Container) -> None:
@@ -148,9 +103,9 @@ class SionDataset(Dataset):
     def _add_bytes(self, name: str, task: int, segments: tuple[tuple[int, int], ...]) -> None:
         shape = (1, sum(length for _, length in segments), 1)
         piece = Piece(task, segments, Box((0, 0, 0), shape))
-        self._variables[name] = Variable("|u1", Stored("uint8", shape, True), (piece,))
+        self._variables[name] = SionVariable("|u1", Stored("uint8", shape, True), (piece,))
 
-    def _add_described(self, container: Container, one: Described) -> None:
+    def _add_described(self, container: Container, one: DescribedVariable) -> None:
         tasks = list(range(len(container.tasks)) if one.tasks is None else one.tasks)
         for task in tasks:
             if task >= len(container.tasks):
@@ -168,14 +123,14 @@ class SionDataset(Dataset):
             whole, starts = self._places(one, shapes)
             pieces = zip(tasks, wanted, starts, shapes, strict=True)
             made = tuple(Piece(task, part, Box(start, shape)) for task, part, start, shape in pieces)
-            self._variables[one.name] = Variable(dtype.str, Stored(ours, whole, one.shape is None), made)
+            self._variables[one.name] = SionVariable(dtype.str, Stored(ours, whole, one.shape is None), made)
             return
         for task, part, shape in zip(tasks, wanted, shapes, strict=True):
             piece = Piece(task, part, Box((0, 0, 0), shape))
             stored = Stored(ours, shape, one.shape is None)
-            self._variables[f"{one.name}_task_{task}"] = Variable(dtype.str, stored, (piece,))
+            self._variables[f"{one.name}_task_{task}"] = SionVariable(dtype.str, stored, (piece,))
 
-    def _segments(self, container: Container, one: Described, task: int) -> tuple[tuple[int, int], ...]:
+    def _segments(self, container: Container, one: DescribedVariable, task: int) -> tuple[tuple[int, int], ...]:
         """What a stream, or the value of a key, has from the offset on."""
         if one.key is None:
             if container.has_keys:
@@ -191,7 +146,9 @@ class SionDataset(Dataset):
             raise InputError(f"{self.path}: task {task} has no key {one.key} ('{one.name}'); it has {known}")
         return _cut(tuple(pairs[one.key]), None, one.offset)
 
-    def _shape(self, one: Described, task: int, dtype: np.dtype[Any], part: tuple[tuple[int, int], ...]) -> Triple:
+    def _shape(
+        self, one: DescribedVariable, task: int, dtype: np.dtype[Any], part: tuple[tuple[int, int], ...]
+    ) -> Triple:
         """The shape of the part of a task.
 
         :raises InputError: the stream has too few bytes, or does not end with a row.
@@ -213,7 +170,7 @@ class SionDataset(Dataset):
             )
         return shape
 
-    def _places(self, one: Described, shapes: list[Triple]) -> tuple[Triple, list[Triple]]:
+    def _places(self, one: DescribedVariable, shapes: list[Triple]) -> tuple[Triple, list[Triple]]:
         """The shape of the whole, and where the part of each task begins."""
         if one.shape is None:
             starts, rows = [], 0
@@ -265,13 +222,6 @@ class SionDataset(Dataset):
         for name, variable in self._variables.items():
             if np.dtype(variable.dtype).name != variable.stored.dtype:
                 self.notes.append(f"'{name}' is {np.dtype(variable.dtype).name} and read as {variable.stored.dtype}")
-
-
-def _put_run(row: NDArray[Any], values: NDArray[Any], at: int) -> None:
-    """Values of a long row from `at` on, of which only those in `row` are wanted."""
-    low, high = max(0, at), min(len(row), at + len(values))
-    if low < high:
-        row[low:high] = values[low - at : high - at]
 
 
 def _cut(segments: tuple[tuple[int, int], ...], size: int | None, skip: int = 0) -> tuple[tuple[int, int], ...]:

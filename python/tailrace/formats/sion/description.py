@@ -38,7 +38,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Described(_Table):
+class DescribedVariable(_Table):
     """A variable in the streams."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*$")]
@@ -74,12 +74,12 @@ class Described(_Table):
         return np.dtype(order + np.dtype(self.dtype).str[1:])
 
 
-class Description(_Table):
+class SionDescription(_Table):
     """The whole file."""
 
     time: Annotated[float, Field(allow_inf_nan=False)] = 0.0
     index: Annotated[int, Field(ge=0, lt=1 << 62)] = 0
-    variable: tuple[Described, ...]
+    variable: tuple[DescribedVariable, ...]
 
     @model_validator(mode="after")
     def _names(self) -> Self:
@@ -92,13 +92,13 @@ class Description(_Table):
         return self
 
 
-def read_description(path: Path) -> Description:
+def read_description(path: Path) -> SionDescription:
     """Read and check such a file. Local.
 
     :raises ConfigError: it has all problems of the file.
     """
     document = read_toml(path)
     try:
-        return Description.model_validate(document)
+        return SionDescription.model_validate(document)
     except ValidationError as error:
-        raise ConfigError(str(path), explain(error, Description, document, ())) from None
+        raise ConfigError(str(path), explain(error, SionDescription, document, ())) from None

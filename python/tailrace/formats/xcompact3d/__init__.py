@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailrace.core import InputError, IoError
+from tailrace.formats.recognise import is_foreign_bp
+from tailrace.io.dataset import Dataset
 
-if TYPE_CHECKING:
-    from tailrace.io.dataset import Dataset
-
-    from .run import Run
+from .arrays import entries
+from .bp import bp_dataset, find_bp
+from .checkpoint import INFO, Xcompact3dCheckpoint, is_checkpoint
+from .described import described_at
+from .run import Xcompact3dRun, find_input, find_input_above, read_run
+from .snapshots import NAME, STATISTIC, Xcompact3dSnapshots, Xcompact3dStatistics
+from .tables import HISTORY, probes_in, table_at
+from .xdmf import XdmfSnapshots, is_xdmf
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
@@ -38,55 +43,43 @@ def _dataset_at(path: Path) -> Dataset | None:
 
 
 def _directory(path: Path) -> Dataset | None:
-    from tailrace.formats.generic.bp import is_foreign_bp
-
-    from .bp import bp_dataset, find_bp
-    from .checkpoint import INFO, Checkpoint
-    from .run import find_input, find_input_above, read_run
-    from .snapshots import Snapshots, Statistics, has_snapshots, has_statistics
-    from .xdmf import XdmfSnapshots
-
     source = find_input(path)
     if source is None:
         above = find_input_above(path)
         if is_foreign_bp(path):
             return bp_dataset(path, read_run(above)) if above else None
-        if above and has_snapshots(path):
-            return Snapshots(str(path), path, read_run(above))
-        if above and has_statistics(path):
-            return Statistics(str(path), path, read_run(above))
+        if above and entries(path, NAME):
+            return Xcompact3dSnapshots(str(path), path, read_run(above))
+        if above and entries(path, STATISTIC):
+            return Xcompact3dStatistics(str(path), path, read_run(above))
         described = _described(path)
         return XdmfSnapshots(described, None) if described else None
     run = read_run(source)
     dataset: Dataset | None = None
     bp = find_bp(path)
     for directory in (path / "data", path):
-        if dataset is None and has_snapshots(directory):
-            dataset = Snapshots(str(path), directory, run)
+        if dataset is None and entries(directory, NAME):
+            dataset = Xcompact3dSnapshots(str(path), directory, run)
     if dataset is None and bp:
         dataset = bp_dataset(bp.pop(0), run)
     if dataset is None and (path / INFO).is_file() and (path / "checkpoint").is_file():
-        dataset = Checkpoint(path / "checkpoint", run)
-    if dataset is None and has_statistics(path / "statistics"):
-        dataset = Statistics(str(path), path / "statistics", run)
+        dataset = Xcompact3dCheckpoint(path / "checkpoint", run)
+    if dataset is None and entries(path / "statistics", STATISTIC):
+        dataset = Xcompact3dStatistics(str(path), path / "statistics", run)
     if dataset is None:
         raise IoError(
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
             "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )
-    dataset.others = _others(path, dataset, bp)
+    dataset.auxiliary = _auxiliary(path, dataset, bp)
     return dataset
 
 
-def _others(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
-    from .checkpoint import INFO
-    from .snapshots import has_statistics
-    from .tables import HISTORY, probes_in
-
+def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
     found = [*bp, path / HISTORY, *probes_in(path)]
     if (path / INFO).is_file():
         found.append(path / "checkpoint")
-    if has_statistics(path / "statistics"):
+    if entries(path / "statistics", STATISTIC):
         found.append(path / "statistics")
     taken = set(dataset.files)
     return [str(one) for one in found if one.exists() and str(one) not in taken]
@@ -94,20 +87,13 @@ def _others(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
 
 def _described(path: Path) -> Path | None:
     """The first XDMF file of a directory of snapshots without an input file."""
-    from .snapshots import has_snapshots
 
-    if not has_snapshots(path):
+    if not entries(path, NAME):
         return None
     return min(path.glob("snapshot-*.xdmf"), key=lambda one: (len(one.name), one.name), default=None)
 
 
 def _file(path: Path) -> Dataset | None:
-    from .checkpoint import Checkpoint, is_checkpoint
-    from .described import described_at
-    from .snapshots import NAME, Snapshots
-    from .tables import table_at
-    from .xdmf import XdmfSnapshots, is_xdmf
-
     if is_xdmf(path):
         return XdmfSnapshots(path, _run_of(path))
     described = described_at(path, lambda: _run_of(path))
@@ -116,18 +102,17 @@ def _file(path: Path) -> Dataset | None:
     if NAME.fullmatch(path.name):
         run = _run_of(path)
         if run is not None:
-            return Snapshots(str(path), path.parent, run, only=path.name)
+            return Xcompact3dSnapshots(str(path), path.parent, run, only=path.name)
     table = table_at(path, lambda: _run_of(path))
     if table is not None:
         return table
     if (path.parent / "restart.info").is_file() and is_checkpoint(path, _run_of(path)):
-        return Checkpoint(path, _run_of(path))
+        return Xcompact3dCheckpoint(path, _run_of(path))
     return None
 
 
-def _run_of(path: Path) -> Run | None:
+def _run_of(path: Path) -> Xcompact3dRun | None:
     """The run of a file: its input file is in the same directory, or in that above."""
-    from .run import find_input, find_input_above, read_run
 
     source = find_input(path.parent) or find_input_above(path.parent)
     return read_run(source) if source else None

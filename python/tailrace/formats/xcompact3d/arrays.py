@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from abc import abstractmethod
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
+from tailrace.formats.damage import not_finite
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, Triple, boxes_of
+from tailrace.io.placement import Box, Stored, Triple
 
 _REALS = {8: "<f8", 4: "<f4"}
 _VECTORS = {"B": ("B_x", "B_y", "B_z"), "J": ("J_x", "J_y", "J_z")}  # of magnetohydrodynamics
-_CHECKED_AT_ONCE = 1 << 20  # values
 # Not "q": the critq of Xcompact3D (2025-08) is not the second invariant; its mean is not zero in a closed box.
-ALIASES = {"pressure": "pp", "vorticity": "vort"}
+_ALIASES = {"pressure": "pp", "vorticity": "vort"}
 
 
 class FlatDataset(Dataset):
@@ -46,8 +49,8 @@ class FlatDataset(Dataset):
 
     def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
         """The fields of magnetohydrodynamics."""
-        there = self.arrays(position)
-        return {name: parts for name, parts in _VECTORS.items() if all(part in there for part in parts)}
+        arrays = self.arrays(position)
+        return {name: parts for name, parts in _VECTORS.items() if all(part in arrays for part in parts)}
 
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a variable."""
@@ -60,29 +63,32 @@ class FlatDataset(Dataset):
 
     def check(self, position: int) -> list[str]:
         """Sizes of the files, and values that are not finite."""
-        found = []
+        lines = []
         try:
             arrays = self.arrays(position)
         except IoError as error:
             return [str(error)]
         for name, array in arrays.items():
             try:
-                bad = _not_finite(array)
-            except (OSError, IoError) as error:
-                found.append(str(error))
-                continue
-            if bad:
-                found.append(f"{array.path}: {bad} values of {name} are not finite")
-        return found
+                line = not_finite(self, position, name)
+                lines += [f"{array.path}: {line}"] if line else []
+            except IoError as error:
+                lines.append(str(error))
+        return lines
 
 
-def _not_finite(array: FlatArray) -> int:
-    bad = 0
-    for box in boxes_of(array.shape, _CHECKED_AT_ONCE):
-        values = np.empty(box.count[::-1], np.dtype(array.dtype).newbyteorder("="))
-        array.read(box, values)
-        bad += values.size - int(np.count_nonzero(np.isfinite(values)))
-    return bad
+def known_aliases(steps: Iterable[Collection[str]]) -> dict[str, str]:
+    """Our names of the variables that some step has under another name."""
+    names = set().union(*steps)
+    return {ours: theirs for ours, theirs in _ALIASES.items() if theirs in names}
+
+
+def entries(directory: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """What a directory has with such names, in their order; [] where it cannot be listed."""
+    try:
+        return sorted(entry for entry in directory.iterdir() if pattern.fullmatch(entry.name))
+    except OSError:
+        return []
 
 
 def fitting(path: Path, shapes: list[Triple]) -> FlatArray:
@@ -93,9 +99,9 @@ def fitting(path: Path, shapes: list[Triple]) -> FlatArray:
     size = size_of(path)
     for shape in shapes:
         for width, dtype in _REALS.items():
-            if size == int(np.prod(shape, dtype=object)) * width:
+            if size == math.prod(shape) * width:
                 return FlatArray(path, 0, shape, dtype)
-    counts = [int(np.prod(shape, dtype=object)) for shape in shapes]
+    counts = [math.prod(shape) for shape in shapes]
     expected = "; or ".join(
         f"{count * 8} bytes (float64) or {count * 4} (float32) for {' x '.join(map(str, shape))} points"
         for count, shape in zip(counts, shapes, strict=True)

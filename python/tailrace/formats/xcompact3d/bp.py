@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.core import IoError
-from tailrace.formats.generic.bp import is_foreign_bp
+from tailrace.formats.file_bytes import peek
+from tailrace.formats.recognise import is_foreign_bp
 
-from .arrays import ALIASES
+from .arrays import known_aliases
 from .checkpoint import INFO, read_info
-from .run import Run
-from .xdmf import head
+from .run import Xcompact3dRun
 
 if TYPE_CHECKING:
     from tailrace.formats.generic.bp import BpDataset
@@ -26,13 +26,13 @@ def find_bp(directory: Path) -> list[Path]:
     return [directory / name for name in names if is_foreign_bp(directory / name)]
 
 
-def bp_dataset(path: Path, run: Run) -> BpDataset | None:
+def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
     """The steps of a BP directory, with the grid and the times of its run.
 
     :returns: None where it is a series of Tailrace.
     :raises IoError: it is damaged.
     """
-    from tailrace.formats.generic import bp
+    from tailrace.formats.generic import bp  # which loads h5py
 
     found = bp.dataset_at(path)
     if found is None:
@@ -47,18 +47,17 @@ def bp_dataset(path: Path, run: Run) -> BpDataset | None:
         found.steps, run = read_info(path.parent / INFO, run, found.notes)
     else:
         found.steps = [_step(path.parent / "data" / f"snap{at}.ini", at, run) for at in range(len(found.steps))]
-        there = shapes.keys()
-        found.aliases = {ours: theirs for ours, theirs in ALIASES.items() if theirs in there}
+        found.aliases = known_aliases([shapes])
     found.grid = run.grid(fields.pop(), run.coarsening[0])
-    found.attributes = {**found.attributes, **run.told()}
+    found.attributes = {**found.attributes, **run.dataset_attributes()}
     found.files.append(str(run.source))
     return found
 
 
-def _step(path: Path, at: int, run: Run) -> tuple[int, float]:
+def _step(path: Path, at: int, run: Xcompact3dRun) -> tuple[int, float]:
     """Time step and time of a step: from its `snapN.ini`, else counted."""
     index, time = run.step(at + 1)
-    text = head(path, _MOST_BYTES)
+    text = peek(path, _MOST_BYTES)
     if not text:
         return index, time
     parser = configparser.ConfigParser(interpolation=None)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import Triple, triple
 
 from .arrays import FlatDataset, size_of
-from .run import MOST_POINTS, Run, read_namelist, refuse_problems, within
+from .run import MOST_POINTS, Xcompact3dRun, read_namelist, refuse_problems, within
 
 INFO = "restart.info"
 _EARLIER = {2: (2,), 3: (2, 3)}  # itimescheme -> the right-hand sides that are stored
 _LEVELS = {1: (1, 2), 2: (2, 3), 3: (3, 4), 4: (4, 5), 5: (2, 3), 6: (2, 5)}  # of drho, of rho
 
 
-class Checkpoint(FlatDataset):
+class Xcompact3dCheckpoint(FlatDataset):
     """The state of a run at one time step; `pp` is on the cells and holds pressure times a part of dt.
 
     :param run: from the input file; None where there is none.
@@ -28,21 +27,18 @@ class Checkpoint(FlatDataset):
 
     format = "xcompact3d-checkpoint"
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         info = path.parent / INFO
         self.steps, run = read_info(info, run, self.notes)
         names = layout(run)
-        width = _find_width(path, run, names, self.notes)
+        width = _find_width(path, run, names)
         if width is None:
             raise _wrong_size(path, info, run, names)
-        self._arrays: dict[str, FlatArray] = {}
-        offset, (bytes_of, cells) = 0, width
-        for name in names:
-            array = FlatArray(path, offset, cells if name == "pp" else run.points, f"<f{bytes_of}")
-            self._arrays[name], offset = array, array.end
+        bytes_of, cells = width
+        self._arrays = placed(path, run, f"<f{bytes_of}", cells)
         self.grid = run.grid(run.points)
-        self.attributes = {**run.told(), "itimescheme": run.scheme}
+        self.attributes = {**run.dataset_attributes(), "itimescheme": run.scheme}
         self.aliases = {f"phi{number:02}": f"phi-{number:02}" for number in range(1, run.scalars + 1)}
         self.files = [str(path), str(info), *([str(run.source)] if run.source != info else [])]
 
@@ -55,7 +51,7 @@ class Checkpoint(FlatDataset):
         return self._arrays
 
 
-def is_checkpoint(path: Path, run: Run | None) -> bool:
+def is_checkpoint(path: Path, run: Xcompact3dRun | None) -> bool:
     """Whether a file beside a `restart.info` is the checkpoint: by its name, else by its size."""
     info = path.parent / INFO
     if not info.is_file():
@@ -64,12 +60,12 @@ def is_checkpoint(path: Path, run: Run | None) -> bool:
         return True
     try:
         _, found = read_info(info, run, [])
-        return _find_width(path, found, layout(found), []) is not None
+        return _find_width(path, found, layout(found)) is not None
     except IoError:
         return False
 
 
-def layout(run: Run) -> list[str]:
+def layout(run: Xcompact3dRun) -> list[str]:
     """The names of the arrays in their order; `pp` is the only one on cells."""
     earlier = _EARLIER.get(run.scheme, ())
     names = ["ux", "uy", "uz", *(f"du{axis}-{level}" for level in earlier for axis in "xyz"), "pp"]
@@ -84,7 +80,20 @@ def layout(run: Run) -> list[str]:
     return names
 
 
-def read_info(info: Path, run: Run | None, notes: list[str]) -> tuple[list[tuple[int, float]], Run]:
+def placed(path: Path, run: Xcompact3dRun, dtype: str, cells: Triple) -> dict[str, FlatArray]:
+    """The arrays of a restart file, by their names.
+
+    :param cells: of the pressure.
+    """
+    arrays: dict[str, FlatArray] = {}
+    offset = 0
+    for name in layout(run):
+        arrays[name] = FlatArray(path, offset, cells if name == "pp" else run.points, dtype)
+        offset = arrays[name].end
+    return arrays
+
+
+def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[list[tuple[int, float]], Xcompact3dRun]:
     """The step, and the run with what the file says of it."""
     nml = read_namelist(info, "Time")
     index = within(nml, "Time", "itime", 0, 1 << 40)
@@ -100,7 +109,7 @@ def read_info(info: Path, run: Run | None, notes: list[str]) -> tuple[list[tuple
     refuse_problems(nml)
     if run is None:
         notes.append(f"{info}: there is no input.i3d with it: boundaries are not known, and lengths have 4 digits")
-        run = Run(info, triple(points), (float(lengths[0]), float(lengths[1]), float(lengths[2])), None)
+        run = Xcompact3dRun(info, triple(points), (float(lengths[0]), float(lengths[1]), float(lengths[2])), None)
     elif run.points != triple(points):
         raise IoError(f"{info}: says {points} points; expected {list(run.points)}, as in {run.source}")
     if run.dt and abs(index * run.dt - time) <= 1e-4:
@@ -113,9 +122,9 @@ def read_info(info: Path, run: Run | None, notes: list[str]) -> tuple[list[tuple
     return [(index, float(time))], replace(run, scheme=scheme, scalars=scalars)
 
 
-def _find_width(path: Path, run: Run, names: list[str], notes: list[str]) -> tuple[int, Triple] | None:
+def _find_width(path: Path, run: Xcompact3dRun, names: list[str]) -> tuple[int, Triple] | None:
     """Bytes of a real number, and the shape of the cells; None where the file's size fits to nothing."""
-    size, nodes = size_of(path), int(np.prod(run.points, dtype=object)) * (len(names) - 1)
+    size, nodes = size_of(path), math.prod(run.points) * (len(names) - 1)
     if run.ends is not None:
         choices = [run.cells]
     else:
@@ -123,7 +132,7 @@ def _find_width(path: Path, run: Run, names: list[str], notes: list[str]) -> tup
         choices = [triple(shape) for shape in itertools.product(*between)]
     fits = [
         (width, cells) for width in (8, 4) for cells in choices
-        if size == width * (nodes + int(np.prod(cells, dtype=object)))
+        if size == width * (nodes + math.prod(cells))
     ]  # fmt: skip
     if len(set(fits)) > 1:
         raise IoError(
@@ -133,9 +142,9 @@ def _find_width(path: Path, run: Run, names: list[str], notes: list[str]) -> tup
     return fits[0] if fits else None
 
 
-def _wrong_size(path: Path, info: Path, run: Run, names: list[str]) -> IoError:
-    nodes = int(np.prod(run.points, dtype=object)) * (len(names) - 1)
-    total = nodes + int(np.prod(run.cells, dtype=object))
+def _wrong_size(path: Path, info: Path, run: Xcompact3dRun, names: list[str]) -> IoError:
+    nodes = math.prod(run.points) * (len(names) - 1)
+    total = nodes + math.prod(run.cells)
     return IoError(
         f"{path}: has {size_of(path)} bytes; expected {8 * total} (float64) or {4 * total} (float32) for "
         f"{', '.join(names)[:200]} on {' x '.join(map(str, run.points))} points, as {info} and {run.source} say: it is "

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.core import IoError
+from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.values import Attribute
 
-from .arrays import ALIASES, FlatDataset, fitting
-from .run import BETAS, LARGEST, MOST_POINTS, Run, read_places, stretched
-from .xdmf import head, inside
+from .arrays import FlatDataset, fitting, known_aliases
+from .run import BETAS, LARGEST, MOST_POINTS, Xcompact3dRun, read_places, stretched
+from .xdmf import inside
 
 _MOST_BYTES = 1 << 20
 _SIZES = ("Nx", "Ny", "Nz")
@@ -22,7 +23,7 @@ _LENGTHS = ("Lx", "Ly", "Lz")
 _KINDS = ("BCx", "BCy", "BCz")
 
 
-class Described(FlatDataset):
+class Py4Dataset(FlatDataset):
     """Fields whose names of files, sizes and boundaries are in a JSON file.
 
     A field has the file of its name, or the files of its name with a number: `ux12`, `ux0012`, `ux-12.bin`.
@@ -30,7 +31,7 @@ class Described(FlatDataset):
 
     format = "py4incompact3d"
 
-    def __init__(self, path: Path, text: dict[str, Any], run: Run | None) -> None:
+    def __init__(self, path: Path, text: dict[str, Any], run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._where = path
         self._run = self._read_mesh(text["mesh"])
@@ -46,10 +47,8 @@ class Described(FlatDataset):
         if timed is None:
             self.notes.append(f"{path}: has no times, and there is no input.i3d of this mesh: numbers are taken")
         self.steps = [timed.step(number) if timed else (number, float(number)) for number in sorted(found)]
-        self.attributes = {**(timed.told() if timed else {}), **self._run.told()}
-        self.aliases = {
-            ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
-        }
+        self.attributes = {**(timed.dataset_attributes() if timed else {}), **self._run.dataset_attributes()}
+        self.aliases = known_aliases(self._files)
         self.grid = self._run.grid(self._run.points)
         self.files = [str(path), *(str(file) for files in self._files for file in files.values())]
 
@@ -57,24 +56,24 @@ class Described(FlatDataset):
         """The arrays of a step."""
         return {name: fitting(file, [self._run.points]) for name, file in self._files[position].items()}
 
-    def _read_mesh(self, mesh: dict[str, Any]) -> Run:
-        told = mesh["properties"]
-        points = [self._whole(told, key, 1, MOST_POINTS) for key in _SIZES]
-        lengths = [self._positive(told, key) for key in _LENGTHS]
-        kinds = [self._whole(told, key, 0, 2) for key in _KINDS]
-        kind = self._whole(told, "stretched", 0, 3) if told.get("stretched") else 0
+    def _read_mesh(self, mesh: dict[str, Any]) -> Xcompact3dRun:
+        properties = mesh["properties"]
+        points = [self._whole(properties, key, 1, MOST_POINTS) for key in _SIZES]
+        lengths = [self._positive(properties, key) for key in _LENGTHS]
+        kinds = [self._whole(properties, key, 0, 2) for key in _KINDS]
+        kind = self._whole(properties, "stretched", 0, 3) if properties.get("stretched") else 0
         y: tuple[float, ...] = ()
-        if kind and isinstance(told.get("yp"), str):
-            y = read_places(self._inside(told["yp"]), points[1])
+        if kind and isinstance(properties.get("yp"), str):
+            y = read_places(self._inside(properties["yp"]), points[1])
         if kind and not y:
             cells = points[1] - (kinds[1] != 0)
-            y = stretched(points[1], cells, lengths[1], kind, self._positive(told, "beta", BETAS))
-        beta = told.get("beta")  # where the places are given it may be missing
+            y = stretched(points[1], cells, lengths[1], kind, self._positive(properties, "beta", BETAS))
+        beta = properties.get("beta")  # where the places are given it may be missing
         known = kind and isinstance(beta, int | float) and BETAS[0] <= beta <= BETAS[1]
         law: tuple[tuple[str, Attribute], ...] = (("istret", kind), ("beta", float(beta))) if known else ()
         x, ly, z = lengths
         nx, ny, nz = points
-        return Run(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y, attributes=law)
+        return Xcompact3dRun(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y, attributes=law)
 
     def _find(self, key: str, field: dict[str, Any]) -> dict[int, Path]:
         """The files of a field by their numbers."""
@@ -108,41 +107,38 @@ class Described(FlatDataset):
             self.notes.append(f"{self._where}: {name[:200]!r} is taken as {Path(name).name!r} beside it")
             return inside(self._where, Path(name).name)
 
-    def _whole(self, told: dict[str, Any], key: str, least: int, most: int) -> int:
-        value = told.get(key)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    def _whole(self, properties: dict[str, Any], key: str, least: int, most: int) -> int:
+        return int(self._number(properties, key, least, most, int, "a whole number"))
+
+    def _positive(self, properties: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
+        return float(self._number(properties, key, *bounds, (int, float), "a number"))
+
+    def _number(self, properties: dict[str, Any], key: str, least: float, most: float, kind: Any, word: str) -> Any:
+        value = properties.get(key)
+        if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
             raise IoError(
-                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a whole number "
-                f"from {least} to {most}"
+                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected {word} from {least:.12g} to "
+                f"{most:.12g}"
             )
         return value
 
-    def _positive(self, told: dict[str, Any], key: str, bounds: tuple[float, float] = (1e-30, LARGEST)) -> float:
-        value = told.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not bounds[0] <= value <= bounds[1]:
-            raise IoError(
-                f"{self._where}: mesh.properties.{key} is {str(value)[:40]!r}; expected a number from {bounds[0]:g} to "
-                f"{bounds[1]:g}"
-            )
-        return float(value)
 
-
-def described_at(path: Path, run: Callable[[], Run | None]) -> Described | None:
+def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Dataset | None:
     """The data set that a JSON file of Py4Incompact3D describes; None where the file is none.
 
     :raises IoError: it is one, and a value is missing or wrong.
     """
-    if not head(path, 64).lstrip().startswith(b"{"):
+    if not peek(path, 64).lstrip().startswith(b"{"):
         return None
-    text = head(path, _MOST_BYTES + 1)
+    text = peek(path, _MOST_BYTES + 1)
     if len(text) > _MOST_BYTES or b'"mesh"' not in text or b'"Nx"' not in text:
         return None
     try:
         # Examples of Py4Incompact3D have commas before closing brackets.
-        told = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
+        content = json.loads(re.sub(rb",(\s*[}\]])", rb"\1", text))
     except (ValueError, RecursionError) as error:
         raise IoError(f"{path}: is not valid JSON: {error}") from None
-    mesh = told.get("mesh") if isinstance(told, dict) else None
+    mesh = content.get("mesh") if isinstance(content, dict) else None
     if not isinstance(mesh, dict) or not isinstance(mesh.get("properties"), dict):
         return None
-    return Described(path, told, run())
+    return Py4Dataset(path, content, run())

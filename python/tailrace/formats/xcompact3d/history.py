@@ -6,7 +6,6 @@ time, and each row of `time_evol.dat` has the time of the step before the step o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.case.document import ConfigError, Problem, read_text
+from tailrace.core import IoError
+from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.names import RAW_NAMES
+from tailrace.io.placement import triple
 
 from ...case.xcompact3d.input import read_input
 from ...case.xcompact3d.namelist import Namelist
+from .arrays import fitting
 
 __all__ = ["HISTORY_COLUMNS", "read_history", "read_input", "read_snapshot", "read_time_evol"]
 
@@ -113,8 +116,7 @@ def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
     rows = []
     for number, words in _rows_of(path, text):
         try:
-            # Fortran omits the E of exponents with three digits: 0.1-100.
-            rows.append([float(re.sub(r"(?<=\d)([+-]\d{3})$", r"E\1", word)) for word in words])
+            rows.append([real_of(word) for word in words])
         except ValueError:
             reason = f"is not a row of numbers: {' '.join(words)[:60]}"
             raise ConfigError.single(path, f"line {number}", reason) from None
@@ -126,10 +128,7 @@ def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
 
 
 def read_snapshot(
-    directory: str | Path,
-    number: int,
-    points: Sequence[int],
-    fields: Sequence[str] = ("ux", "uy", "uz"),
+    directory: str | Path, number: int, points: Sequence[int], fields: Sequence[str] = ("ux", "uy", "uz")
 ) -> dict[str, NDArray[Any]]:
     """Fields of a snapshot, from the files `<field>-<number>.bin`. Local.
 
@@ -155,10 +154,8 @@ def _read_field(directory: Path, name: str, number: int, shape: tuple[int, int, 
         raise ConfigError.single(
             path, "", f"there is no such file; there are {', '.join(present[:8]) or 'no .bin files'}"
         )
-    size, count = path.stat().st_size, int(np.prod(shape))
-    for precision in ("<f8", "<f4"):
-        if size == count * np.dtype(precision).itemsize:
-            return np.fromfile(path, dtype=precision).reshape(shape)
-    nz, ny, nx = shape
-    expected = f"{count * 8} bytes (float64) or {count * 4} (float32) for {nx} x {ny} x {nz} points"
-    raise ConfigError.single(path, "", f"must have {expected}; it has {size}")
+    try:
+        array = fitting(path, [triple(reversed(shape))])
+    except IoError as error:
+        raise ConfigError.single(path, "", str(error).removeprefix(f"{path}: ")) from None
+    return np.fromfile(path, array.dtype).reshape(shape)

@@ -13,24 +13,15 @@ from numpy.typing import NDArray
 from tailrace.formats.flat_array import FlatArray
 from tailrace.io.placement import Box
 
-from .checkpoint import layout
-from .run import Run
+from .checkpoint import placed
+from .run import Xcompact3dRun
 
 # The part of dt by which the pressure in a restart file is multiplied: of the last stage of Euler and Runge-Kutta.
 PRESSURE_PARTS = {1: 1.0, 5: 1 / 3}
 _WEIGHTS = np.array([3, -25, 150, 150, -25, 3]) / 256  # of six points, to the middle of the third and the fourth
 
 
-def places(path: Path, run: Run, dtype: str) -> dict[str, FlatArray]:
-    """The arrays of a restart file."""
-    arrays, offset = {}, 0
-    for name in layout(run):
-        arrays[name] = FlatArray(path, offset, run.cells if name == "pp" else run.points, dtype)
-        offset = arrays[name].end
-    return arrays
-
-
-def fill(target: Path, run: Run, sources: dict[str, FlatArray], rank: int, ranks: int) -> None:
+def fill(target: Path, run: Xcompact3dRun, sources: dict[str, FlatArray], rank: int, ranks: int) -> None:
     """Write this rank's planes of a restart file, which is there with its full size. Local.
 
     :param sources: the arrays of the snapshot by the names in the restart file; without "pp" it stays zero.
@@ -38,7 +29,7 @@ def fill(target: Path, run: Run, sources: dict[str, FlatArray], rank: int, ranks
     dtype = sources["ux"].dtype
     file = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        for name, array in places(target, run, dtype).items():
+        for name, array in placed(target, run, dtype, run.cells).items():
             if name not in sources:
                 continue
             nx, ny, nz = array.shape
@@ -59,7 +50,7 @@ def _planes(array: FlatArray, begin: int, end: int) -> Iterator[NDArray[Any]]:
         yield plane[0]
 
 
-def _on_cells(array: FlatArray, run: Run, begin: int, end: int) -> Iterator[NDArray[Any]]:
+def _on_cells(array: FlatArray, run: Xcompact3dRun, begin: int, end: int) -> Iterator[NDArray[Any]]:
     """Pressure times its part of dt on the cells, interpolated to the sixth order in the coordinate of the mesh.
 
     At walls and free-slip planes the pressure is even.

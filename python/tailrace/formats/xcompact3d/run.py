@@ -12,7 +12,8 @@ import numpy as np
 
 from tailrace.case.document import ConfigError
 from tailrace.core import IoError
-from tailrace.files.regular import open_regular
+from tailrace.formats.fortran_numbers import real_of
+from tailrace.formats.texts import read_text
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
@@ -28,7 +29,7 @@ STRETCHINGS = {1: "centre", 2: "walls", 3: "bottom"}  # istret: where points in 
 
 
 @dataclass(frozen=True)
-class Run:
+class Xcompact3dRun:
     """A run of Xcompact3D.
 
     :param source: the file that says all this.
@@ -99,7 +100,7 @@ class Run:
         index = number * (self.ioutput or 1)
         return index, index * self.dt if self.dt else float(index)
 
-    def told(self) -> dict[str, Attribute]:
+    def dataset_attributes(self) -> dict[str, Attribute]:
         """Attributes of a Dataset."""
         attributes: dict[str, Attribute] = {"lengths": list(self.lengths), **dict(self.attributes)}
         if self.boundaries:
@@ -158,7 +159,7 @@ def read_namelist(path: Path, needed: str) -> Namelist:
         raise IoError(str(error)) from None
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> Xcompact3dRun:
     """What an input file says.
 
     :raises IoError: it is no namelist of Xcompact3D, or a value is missing or impossible.
@@ -195,7 +196,7 @@ def read_run(path: Path) -> Run:
         y = read_places(path.parent / "yp.dat", points[1]) or stretched(points[1], cells, lengths[1], stretching, beta)
     if nml.raw("InOutParam", "filenamedigits"):
         ioutput = 1
-    return Run(
+    return Xcompact3dRun(
         path, triple(points), (lengths[0], lengths[1], lengths[2]), ends, y, dt, ioutput, coarsening, plane, scheme,
         scalars, "ilmn" in attributes, "mhd_equation" in attributes,
         tuple(attributes.items()),
@@ -290,20 +291,14 @@ def stretched(count: int, cells: int, length: float, kind: int, beta: float) -> 
 
 
 def read_places(path: Path, count: int) -> tuple[float, ...]:
-    """The first column of a `yp.dat`; nothing where there is none."""
+    """The first column of a `yp.dat`; () where it is missing."""
     if not path.is_file():
         return ()
-    most = 200 * count + 4096
-    try:
-        with open_regular(path, "rb") as file:
-            lines = file.read(most + 1).decode("ascii", "replace").split("\n")
-    except OSError as error:
-        raise IoError(f"{path}: cannot be read: {error.strerror}") from None
     places = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path, 200 * count + 4096).split("\n"), 1):
         if line.strip():
             try:
-                places.append(float(line.split()[0].replace("D", "E")))
+                places.append(real_of(line.split()[0]))
             except ValueError:
                 raise IoError(f"{path}: line {number} is {line.strip()[:40]!r}; expected a place in y") from None
     if len(places) != count or not np.all(np.diff(places) > 0):

@@ -8,15 +8,15 @@ from pathlib import Path
 from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
 
-from .arrays import ALIASES, FlatDataset, fitting
-from .run import Run
+from .arrays import FlatDataset, fitting, known_aliases
+from .run import Xcompact3dRun
 from .xdmf import time_in
 
 NAME = re.compile(r"(\w[\w.+-]*)-(\d{1,12})\.bin")
-_STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
+STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
 
 
-class Snapshots(FlatDataset):
+class Xcompact3dSnapshots(FlatDataset):
     """The files `NAME-NUMBER.bin` of a directory.
 
     :param only: one file of them.
@@ -24,7 +24,7 @@ class Snapshots(FlatDataset):
 
     pattern = NAME
 
-    def __init__(self, path: str, directory: Path, run: Run, only: str | None = None) -> None:
+    def __init__(self, path: str, directory: Path, run: Xcompact3dRun, only: str | None = None) -> None:
         super().__init__(path)
         self.directory, self.run = directory, run
         self._shapes = run.shapes(self.coarsening)
@@ -36,10 +36,8 @@ class Snapshots(FlatDataset):
         found = self._fitting(found)
         self._files = [files for _, files in sorted(found.items())]
         self.steps = [self.step(number) for number in sorted(found)]
-        self.attributes = run.told()
-        self.aliases = {
-            ours: theirs for ours, theirs in ALIASES.items() if any(theirs in files for files in self._files)
-        }
+        self.attributes = run.dataset_attributes()
+        self.aliases = known_aliases(self._files)
         self.notes += run.notes()
         self.removable = [str(directory / name) for files in self._files for name in files.values()]
         self._set_times(sorted(found))
@@ -135,10 +133,10 @@ class Snapshots(FlatDataset):
             )
 
 
-class Statistics(Snapshots):
+class Xcompact3dStatistics(Xcompact3dSnapshots):
     """The files `NAME.datSTEP` of `statistics`: running means up to that time step."""
 
-    pattern = _STATISTIC
+    pattern = STATISTIC
 
     @property
     def coarsening(self) -> int:
@@ -148,21 +146,3 @@ class Statistics(Snapshots):
     def step(self, number: int) -> tuple[int, float]:
         """Their number is the time step."""
         return number, number * self.run.dt if self.run.dt else float(number)
-
-
-def has_files(directory: Path, pattern: re.Pattern[str]) -> bool:
-    """Whether a directory has files with such names."""
-    try:
-        return any(pattern.fullmatch(entry.name) for entry in directory.iterdir())
-    except OSError:
-        return False
-
-
-def has_snapshots(directory: Path) -> bool:
-    """Whether a directory has files `NAME-NUMBER.bin`."""
-    return has_files(directory, NAME)
-
-
-def has_statistics(directory: Path) -> bool:
-    """Whether a directory has files `NAME.datSTEP`."""
-    return has_files(directory, _STATISTIC)

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from tailrace.case.document import ConfigError
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import head
+from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
+from .arrays import entries
 from .history import HISTORY_COLUMNS, read_history, read_time_evol
-from .run import Run
+from .run import Xcompact3dRun
 
 HISTORY = "time_evol.dat"
 _PROBE = re.compile(r"probe(P?)(\d{4})|probe_d([xyz])_(\d{4})")
@@ -30,16 +33,16 @@ class History(Dataset):
     """`time_evol.dat` as one step with a list for each column; the times are corrected."""
 
     format = "xcompact3d-history"
+    about = "each row is printed with the time of the step before; the times here are corrected"
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._dt = run.dt if run else None
-        notes = self._told()
-        self._rows = len(self._table(notes))
+        self.notes = [self.about]
+        self._rows = len(self._table(self.notes))
         self.steps = [(0, 0.0)]
         self.files = [str(path)]
-        self.attributes = run.told() if run else {}
-        self.notes = notes
+        self.attributes = run.dataset_attributes() if run else {}
 
     def variables(self, position: int) -> dict[str, Stored]:
         """A list for each column."""
@@ -52,9 +55,6 @@ class History(Dataset):
         if len(table) < self._rows:
             raise IoError(f"{self.path}: has {len(table)} rows; expected {self._rows}, as when it was opened")
         out[...] = table[name][None, y : y + ny, None][:nz, :, :nx]
-
-    def _told(self) -> list[str]:
-        return ["each row is printed with the time of the step before; the times here are corrected"]
 
     def _read_table(self, notes: list[str]) -> NDArray[Any]:
         return read_time_evol(self.path, self._dt, notes)
@@ -72,11 +72,7 @@ class History(Dataset):
 class PublishedHistory(History):
     """A published table of the Taylor-Green vortex, whose comments name the code; its times are right."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, None)
-
-    def _told(self) -> list[str]:
-        return ["-d(energy)/dt, a column of its own in the table, is read as dissipation2"]
+    about = "-d(energy)/dt, a column of its own in the table, is read as dissipation2"
 
     def _read_table(self, notes: list[str]) -> NDArray[Any]:
         return read_history(self.path)
@@ -84,11 +80,10 @@ class PublishedHistory(History):
 
 def is_published(path: Path) -> bool:
     """Whether it is a text whose comments name Incompact3d and whose rows have the columns of the published table."""
-    with open_regular(path, "rb") as file:
-        head = file.read(8192)
-    if not head.startswith(b"#") or b"Incompact3d" not in head:
+    begin = head(path, 8192)
+    if not begin.startswith(b"#") or b"Incompact3d" not in begin:
         return False
-    rows = [line.split() for line in head.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
+    rows = [line.split() for line in begin.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
     return bool(rows) and all(len(row) == _PUBLISHED_COLUMNS for row in rows)
 
 
@@ -97,11 +92,10 @@ class Probe(Dataset):
 
     format = "xcompact3d-probe"
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         size = path.stat().st_size
-        with open_regular(path, "rb") as file:
-            record = file.read(1 << 16).split(b"\n")[0]
+        record = head(path, 1 << 16).split(b"\n")[0]
         self._width = next((width for width in _WIDTHS if len(record) and len(record) % width == 0), 0)
         self._record = len(record) + 1
         count = len(record) // self._width if self._width else 0
@@ -114,7 +108,7 @@ class Probe(Dataset):
         self._rows = size // self._record
         self.steps = [(0, 0.0)]
         self.files = [str(path)]
-        self.attributes = run.told() if run else {}
+        self.attributes = run.dataset_attributes() if run else {}
 
     def variables(self, position: int) -> dict[str, Stored]:
         """A list for each column."""
@@ -140,7 +134,7 @@ class Probe(Dataset):
         if not word.strip(b"\0 "):
             return np.nan
         try:
-            return float(re.sub(rb"(?<=\d)([+-]\d{3})$", rb"E\1", word.strip()))
+            return real_of(word.decode("latin-1").strip())
         except ValueError:
             found = word[:30].decode("ascii", "replace")
             raise IoError(
@@ -164,7 +158,7 @@ def _columns(path: Path, count: int) -> list[str]:
     return [*names, *(f"dphi{at:02}/d{axis}" for at in range(1, scalars + 1)), *pressure] if scalars >= 0 else []
 
 
-def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
+def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | None:
     """The table of a run at a path; None where there is none.
 
     :raises IoError: it is damaged.
@@ -174,7 +168,7 @@ def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
             known = run()
             return History(path, known) if known else None
         if path.suffix == ".dat" and is_published(path):
-            return PublishedHistory(path)
+            return PublishedHistory(path, None)
         if _PROBE.fullmatch(path.name) and path.parent.name == "probes":
             return Probe(path, run())
     except IoError:
@@ -186,7 +180,4 @@ def table_at(path: Path, run: Callable[[], Run | None]) -> Dataset | None:
 
 def probes_in(directory: Path) -> list[Path]:
     """The probes of a run."""
-    try:
-        return sorted(entry for entry in (directory / "probes").iterdir() if _PROBE.fullmatch(entry.name))
-    except OSError:
-        return []
+    return entries(directory / "probes", _PROBE)

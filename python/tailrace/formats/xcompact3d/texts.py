@@ -13,19 +13,19 @@ from tailrace.core import InputError
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
 from tailrace.io.values import Attribute
 
-from .run import BETAS, KINDS, STRETCHINGS, Run, stretched
+from .run import BETAS, KINDS, STRETCHINGS, Xcompact3dRun, stretched
 
 _CODES = {name: code for code, name in KINDS.items()}
 
 
 @dataclass
-class Told:
+class WrittenRun:
     """What is known of a run that is written.
 
     :param every: ioutput: time steps from one number of a file to the next.
     """
 
-    run: Run
+    run: Xcompact3dRun
     every: int
     attributes: dict[str, Attribute]
     scalars: int = 0
@@ -33,7 +33,7 @@ class Told:
     notes: list[str] = field(default_factory=list)
 
 
-def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Run:
+def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Xcompact3dRun:
     """A run with this grid, as far as Xcompact3D can have it.
 
     :raises InputError: it cannot.
@@ -46,17 +46,17 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
         )
     ends, lengths = None, tuple(step * max(1, n - 1) for step, n in zip(grid.spacing, points, strict=True))
     kinds = grid.boundaries or tuple(str(attributes.get("boundaries", "")).split(","))
-    told: Any = attributes.get("lengths")
+    known: Any = attributes.get("lengths")
     codes = tuple(_codes(kind) for kind in kinds)
     if len(codes) == 3 and all(codes):
         cells = [n if kind == "periodic" else max(1, n - 1) for n, kind in zip(points, kinds, strict=True)]
         box = tuple(step * n for step, n in zip(grid.spacing, cells, strict=True))
-        if not isinstance(told, list | tuple) or len(told) != 3:
-            told = box
-        if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, told, strict=True)):
-            ends, lengths = tuple((one[0], one[-1]) for one in codes), tuple(float(one) for one in told)
+        if not isinstance(known, list | tuple) or len(known) != 3:
+            known = box
+        if all(math.isclose(a, float(b), rel_tol=1e-6) for a, b in zip(box, known, strict=True)):
+            ends, lengths = tuple((code[0], code[-1]) for code in codes), tuple(map(float, known))
     x, y, z = lengths
-    run = Run(path / "input.i3d", points, (x, y, z), ends)
+    run = Xcompact3dRun(path / "input.i3d", points, (x, y, z), ends)
     return replace(run, y=_places(path, grid, run, attributes))
 
 
@@ -69,11 +69,15 @@ def _codes(kind: str) -> list[int]:
 def with_istret(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     """The attributes, with Xcompact3D's number of a stretching."""
     numbers = {name: number for number, name in STRETCHINGS.items()}
-    told = attributes.get("stretching")
-    return dict(attributes) | ({"istret": numbers[told]} if isinstance(told, str) and told in numbers else {})
+    stretching = attributes.get("stretching")
+    return dict(attributes) | (
+        {"istret": numbers[stretching]} if isinstance(stretching, str) and stretching in numbers else {}
+    )
 
 
-def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, Attribute]) -> tuple[float, ...]:
+def _places(
+    path: Path, grid: UniformGrid, run: Xcompact3dRun, attributes: Mapping[str, Attribute]
+) -> tuple[float, ...]:
     """The places in y; those of Xcompact3D's own stretching only."""
     x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
     if len(x) or len(z):
@@ -92,10 +96,10 @@ def _places(path: Path, grid: UniformGrid, run: Run, attributes: Mapping[str, At
     )
 
 
-def input_text(told: Told) -> str:
+def input_text(written: WrittenRun) -> str:
     """An `input.i3d` with what is known; what is not known has a comment in its place."""
-    run, attributes = told.run, told.attributes
-    lines = ["! Written by Tailrace with what its source says", *(f"! {note}" for note in told.notes), "&BasicParam"]
+    run, attributes = written.run, written.attributes
+    lines = ["! Written by Tailrace with what its source says", *(f"! {note}" for note in written.notes), "&BasicParam"]
     lines += _line("itype", attributes.get("itype", 2 if attributes.get("flow") == "taylor-green" else 0))
     lines += ["p_row = 0", "p_col = 0"]
     lines += [f"{key} = {n}" for key, n in zip(("nx", "ny", "nz"), run.points, strict=True)]
@@ -110,28 +114,34 @@ def input_text(told: Told) -> str:
     else:
         lines += _line("re", attributes.get("reynolds"))
     lines += _line("dt", run.dt)
-    lines += ["ifirst = 1", f"ilast = {max(1, told.last)}", f"numscalar = {told.scalars}"]
+    lines += ["ifirst = 1", f"ilast = {max(1, written.last)}", f"numscalar = {written.scalars}"]
     lines += ["ilmn = T"] * run.density + ["mhd_active = T"] * run.induction + ["/End", "&NumOptions"]
     lines += ["ifirstder = 4", "isecondder = 4", f"itimescheme = {run.scheme}", "/End", "&InOutParam"]
-    lines += ["irestart = 0", f"icheckpoint = {max(1, told.last)}", f"ioutput = {told.every}", "nvisu = 1", "/End"]
-    return "\n".join([*lines, *_model_lines(told), "&Statistics", "/End", "&CASE", "/End", ""])
+    lines += [
+        "irestart = 0",
+        f"icheckpoint = {max(1, written.last)}",
+        f"ioutput = {written.every}",
+        "nvisu = 1",
+        "/End",
+    ]
+    return "\n".join([*lines, *_model_lines(written), "&Statistics", "/End", "&CASE", "/End", ""])
 
 
-def _model_lines(told: Told) -> list[str]:
+def _model_lines(written: WrittenRun) -> list[str]:
     """The groups of scalars, low-Mach-number flow and magnetohydrodynamics, where there are such."""
-    lines, sc = [], told.attributes.get("sc")
-    if told.scalars:
+    lines, sc = [], written.attributes.get("sc")
+    if written.scalars:
         numbers: list[Any] = list(sc) if isinstance(sc, list | tuple) else [sc]
-        known = len(numbers) == told.scalars and all(isinstance(one, int | float) for one in numbers)
-        said = (
+        known = len(numbers) == written.scalars and all(isinstance(one, int | float) for one in numbers)
+        schmidt = (
             f"sc = {', '.join(repr(float(one)) for one in numbers)}"
             if known
             else "! sc, the Schmidt numbers, are not known"
         )
-        lines += ["&ScalarParam", said, "/End"]
-    if told.run.density:
+        lines += ["&ScalarParam", schmidt, "/End"]
+    if written.run.density:
         lines += ["&LMN", "! dens1, dens2, prandtl and the other numbers of this flow are not known", "/End"]
-    if told.run.induction:
+    if written.run.induction:
         lines += ["&MHDParam", "mhd_equation = 'induction'", "! the other numbers of this flow are not known", "/End"]
     return lines
 
@@ -142,7 +152,7 @@ def _line(key: str, value: Attribute | None) -> list[str]:
     return [f"{key} = {float(value)!r}" if isinstance(value, float) else f"{key} = {value}"]
 
 
-def info_text(run: Run, index: int, time: float) -> str:
+def info_text(run: Xcompact3dRun, index: int, time: float) -> str:
     """A `restart.info`; numbers with all their digits."""
     bar = "!========================="
     istret, beta = dict(run.attributes).get("istret", 0), dict(run.attributes).get("beta", 0.0)

@@ -22,9 +22,9 @@ from tailrace.io.values import Scalar
 from tailrace.parallel import agree, on_root
 
 from . import restart
-from .checkpoint import INFO, layout
-from .run import Run, read_run
-from .texts import Told, info_text, input_text, run_of, with_istret, xdmf_text
+from .checkpoint import INFO, layout, placed
+from .run import Xcompact3dRun, read_run
+from .texts import WrittenRun, info_text, input_text, run_of, with_istret, xdmf_text
 
 _NAME = re.compile(r"\w[\w.+-]{0,99}")
 _TYPES = {"float32": "<f4", "float64": "<f8"}
@@ -45,7 +45,7 @@ class Xcompact3dWriter(Writer):
 
     def prepare(self) -> None:  # noqa: D102 # as in the base class
         self._directory = Path(self.path)
-        self._told: Told | None = None
+        self._told: WrittenRun | None = None
         self._step: tuple[int, float] = (0, 0.0)
         self._drafts: dict[str, FlatArray] = {}
         self._finals: dict[Path, Path] = {}  # draft -> its place
@@ -144,7 +144,7 @@ class Xcompact3dWriter(Writer):
         if not variables:
             raise InputError(f"{self.path}: a step of Xcompact3D must have a variable")
 
-    def _begin(self, index: int, time: float, variables: Mapping[str, Stored]) -> Told:
+    def _begin(self, index: int, time: float, variables: Mapping[str, Stored]) -> WrittenRun:
         """What is known of the run, at the first step."""
         named = next((one for name, one in variables.items() if name != "pp"), next(iter(variables.values())))
         points: Triple = self.grid.points if self.grid else named.shape
@@ -165,7 +165,7 @@ class Xcompact3dWriter(Writer):
             density="mu" in variables or bool(attributes.get("ilmn")),
             induction=induction or attributes.get("mhd_equation") == "induction",
         )
-        told = Told(run, every, attributes, scalars)
+        told = WrittenRun(run, every, attributes, scalars)
         self._ours = on_root(self.comm, lambda: not self._agrees(told))
         return told
 
@@ -181,7 +181,7 @@ class Xcompact3dWriter(Writer):
             pass
         raise InputError(f"option {name} = {text!r}: expected a number greater than 0")
 
-    def _agrees(self, told: Told) -> bool:
+    def _agrees(self, told: WrittenRun) -> bool:
         """Whether there is an input file already, of the same run."""
         path = self._directory / "input.i3d"
         if not os.path.lexists(path):
@@ -198,7 +198,7 @@ class Xcompact3dWriter(Writer):
         return True
 
     # ---- files -------------------------------------------------------------------------------------------------------
-    def _place_snapshot(self, told: Told, index: int, variables: Mapping[str, Stored]) -> None:
+    def _place_snapshot(self, told: WrittenRun, index: int, variables: Mapping[str, Stored]) -> None:
         if index < 0 or index % told.every:
             raise InputError(
                 f"step {index}: is no multiple of ioutput = {told.every}, by which files of Xcompact3D are numbered; "
@@ -215,7 +215,7 @@ class Xcompact3dWriter(Writer):
             self._drafts[name] = FlatArray(draft, 0, one.shape, _TYPES[one.dtype])
             self._finals[draft] = final
 
-    def _place_checkpoint(self, told: Told, index: int, variables: Mapping[str, Stored]) -> None:
+    def _place_checkpoint(self, told: WrittenRun, index: int, variables: Mapping[str, Stored]) -> None:
         if self._told is not None:
             raise InputError(f"step {index}: a run directory has one restart file; choose one step")
         names, dtypes = layout(told.run), {one.dtype for one in variables.values()}
@@ -227,7 +227,7 @@ class Xcompact3dWriter(Writer):
             )
         final = self._directory / "checkpoint"
         draft = final.with_name(f".checkpoint.{self._token()}")
-        self._drafts = restart.places(draft, told.run, _TYPES[dtypes.pop()])
+        self._drafts = placed(draft, told.run, _TYPES[dtypes.pop()], told.run.cells)
         for name, array in self._drafts.items():
             if array.shape != variables[name].shape:
                 raise InputError(f"variable {name!r}: has {variables[name].shape} points; expected {array.shape}")
@@ -287,7 +287,7 @@ class Xcompact3dWriter(Writer):
         for directory in (self._directory, self._directory / "data"):
             sync(directory)
 
-    def _of(self, told: Told | None) -> Told:
+    def _of(self, told: WrittenRun | None) -> WrittenRun:
         assert told is not None
         return replace(told, last=max(told.last, self._step[0]), notes=self.notes)
 
@@ -296,7 +296,7 @@ class Xcompact3dWriter(Writer):
             self.notes.append(text)
 
     # ---- a restart file from the last snapshot -----------------------------------------------------------------------
-    def _make_checkpoint(self, told: Told) -> None:
+    def _make_checkpoint(self, told: WrittenRun) -> None:
         run, last = told.run, self._last
         why = (
             "there is no velocity" if not all(name in last for name in ("ux", "uy", "uz"))
@@ -320,7 +320,7 @@ class Xcompact3dWriter(Writer):
         run = replace(run, scalars=sum(name.startswith("phi-") for name in sources))
         final = self._directory / "checkpoint"
         draft = final.with_name(f".checkpoint.{self._token()}")
-        size = max(array.end for array in restart.places(draft, run, sources["ux"].dtype).values())
+        size = max(array.end for array in placed(draft, run, sources["ux"].dtype, run.cells).values())
         on_root(self.comm, lambda: allocate(draft, size))
         try:
             agree(self.comm, lambda: restart.fill(draft, run, sources, self.comm.rank, self.comm.size))
@@ -338,7 +338,7 @@ class Xcompact3dWriter(Writer):
         on_root(self.comm, place)
 
 
-def _is_checkpoint(variables: Mapping[str, Stored], run: Run) -> bool:
+def _is_checkpoint(variables: Mapping[str, Stored], run: Xcompact3dRun) -> bool:
     pressure = variables.get("pp")
     on_cells = pressure is not None and pressure.shape == run.cells != run.points
     return on_cells or any(_ONLY_IN_CHECKPOINTS.fullmatch(name) for name in variables)

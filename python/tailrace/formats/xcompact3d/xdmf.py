@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.core import IoError
-from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
+from tailrace.formats.xml_text import parse_xml
 from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
 
-from .arrays import ALIASES, FlatDataset, size_of
-from .run import MOST_POINTS, Run
+from .arrays import FlatDataset, known_aliases, size_of
+from .run import MOST_POINTS, Xcompact3dRun
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -28,21 +29,12 @@ _ORDERS = {"little": "<", "big": ">", "native": "="}
 
 def is_xdmf(path: Path) -> bool:
     """Whether a file is XDMF, of headerless arrays."""
-    return b"<Xdmf" in head(path, 1024) and b'Format="Binary"' in head(path, 1 << 20)
-
-
-def head(path: Path, count: int) -> bytes:
-    """The first bytes of a file; nothing where it cannot be read."""
-    try:
-        with open_regular(path, "rb", buffering=0) as file:
-            return bytes(file.read(count))
-    except OSError:
-        return b""
+    return b"<Xdmf" in peek(path, 1024) and b'Format="Binary"' in peek(path, 1 << 20)
 
 
 def time_in(path: Path) -> float | None:
     """The time in a snapshot's XDMF file; None where there is none."""
-    match = _TIME.search(head(path, 1 << 20))
+    match = _TIME.search(peek(path, 1 << 20))
     try:
         return float(match[1]) if match else None
     except ValueError:
@@ -55,11 +47,10 @@ class XdmfSnapshots(FlatDataset):
     :param run: the run, if it is known: times and boundaries are not in the files of Xcompact3D.
     """
 
-    def __init__(self, path: Path, run: Run | None) -> None:
+    def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
         super().__init__(str(path))
         self._where = path
-        root = _parse(path)
-        domain = root.find("Domain")
+        domain = _root(path).find("Domain")
         if domain is None:
             raise IoError(f"{path}: has no <Domain>; expected the XDMF file of a snapshot")
         grids = [grid for grid in domain.iter("Grid") if grid.get("GridType", "Uniform") == "Uniform"]
@@ -71,8 +62,7 @@ class XdmfSnapshots(FlatDataset):
         first = _referred(domain, grids[0], "Geometry")
         self.grid = _grid(path, first, self._points)
         self._add_run(run)
-        there = set().union(*self._arrays)
-        self.aliases = {ours: theirs for ours, theirs in ALIASES.items() if theirs in there}
+        self.aliases = known_aliases(self._arrays)
         self.files = [str(path), *sorted({str(array.path) for step in self._arrays for array in step.values()})]
 
     def arrays(self, position: int) -> dict[str, FlatArray]:
@@ -85,7 +75,7 @@ class XdmfSnapshots(FlatDataset):
                 )
         return self._arrays[position]
 
-    def _add(self, domain: Element, grid: Element, at: int, run: Run | None) -> None:
+    def _add(self, domain: Element, grid: Element, at: int, run: Xcompact3dRun | None) -> None:
         topology = _referred(domain, grid, "Topology")
         points = _dimensions(self._where, topology)
         if at == 0:
@@ -93,9 +83,9 @@ class XdmfSnapshots(FlatDataset):
         name = grid.get("Name", "")
         number = int(name) if re.fullmatch(r"\d{1,12}", name) else at
         index, time = run.step(number) if run else (number, float(number))
-        told = grid.find("Time")
-        if told is not None:
-            time = _number(self._where, told.get("Value", ""))
+        stated = grid.find("Time")
+        if stated is not None:
+            time = _number(self._where, stated.get("Value", ""))
         elif run is None and at == 0:
             self.notes.append(f"{self._where}: has no times, and there is no input.i3d with it: numbers are taken")
         self.steps.append((index, time))
@@ -112,31 +102,20 @@ class XdmfSnapshots(FlatDataset):
             raise IoError(f'{self._where}: step {name[:40]!r} has no headerless arrays (Format="Binary")')
         self._arrays.append(arrays)
 
-    def _add_run(self, run: Run | None) -> None:
+    def _add_run(self, run: Xcompact3dRun | None) -> None:
         assert self.grid is not None
         if run is None:
             return
         if self.grid.points in run.shapes(run.coarsening[0]):
             self.grid = run.grid(self.grid.points, run.coarsening[0])
-            self.attributes = run.told()
+            self.attributes = run.dataset_attributes()
             self.notes += run.notes()
         else:
             self.notes.append(f"{run.source}: is of a run with other points: boundaries are not known")
 
 
-def _parse(path: Path) -> Element:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
-    text = head(path, _MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
-        raise IoError(f"{path}: has more than {_MOST_BYTES} bytes; expected the XDMF file of some steps")
-    try:
-        root: Element = fromstring(text)
-    except ParseError as error:
-        raise IoError(f"{path}: is not valid XML: {error}") from None
-    except (DefusedXmlException, ValueError, LookupError) as error:
-        raise IoError(f"{path}: is refused: {error}") from None
+def _root(path: Path) -> Element:
+    root = parse_xml(path, _MOST_BYTES)
     if root.tag != "Xdmf":
         raise IoError(f"{path}: its first element is <{root.tag[:40]}>; expected <Xdmf>")
     return root
@@ -195,9 +174,9 @@ def inside(path: Path, name: str) -> Path:
     """
     base = path.parent.resolve()
     try:
-        there = (base / name).resolve()
-        if name and "\0" not in name and there.is_relative_to(base) and there != base:
-            return there
+        file = (base / name).resolve()
+        if name and "\0" not in name and file.is_relative_to(base) and file != base:
+            return file
     except (OSError, ValueError, RuntimeError):
         pass
     raise IoError(f"{path}: names the file {name[:200]!r}; expected a file in {base} or below")

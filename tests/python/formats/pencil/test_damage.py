@@ -10,7 +10,7 @@ import pytest
 from helpers.inputs.pencil_runs import HandMade
 from tailrace import _core
 from tailrace.formats.pencil import dataset_at
-from tailrace.formats.pencil.run.parameters import read_parameters
+from tailrace.formats.pencil.run.parameters import parse_parameters
 from tailrace.io.placement import Box
 
 FLIPS = int(os.environ.get("TAILRACE_FLIPS", "25"))  # more of them: by hand
@@ -100,8 +100,8 @@ def test_random_bytes_end_in_an_error_or_in_values(tmp_path, layout):
         ("14 15 18 8 0 0\nD\n3 3 3\n3 1 3 1\n", "cannot be divided"),
         ("14 15 18 8 0 0\nD\n3 3 3³\n2 1 3 1\n", "line 3 is '3 3 3³'; expected 3 whole numbers"),
         ("16777216 15 18 8 0 0\nD\n3 3 3\n8388605 1 3 1\n", "says 25165815 processes; expected at most 1048576"),
-        ("14 15 24 8 0 0\nD\n3 3 3\n2 1 3 1\n", "expected 1 to 8 fields"),
-        ("14 15 18 8 0 0\nS\n3 3 3\n2 1 3 1\n", "expected 1 to 8 fields"),
+        ("14 15 24 8 0 0\nD\n3 3 3\n2 1 3 1\n", r"proc0/dim.dat: has \(4, 9, 4\) .* expected \(4, 9, 6\) of D"),
+        ("14 15 18 8 0 0\nS\n3 3 3\n2 1 3 1\n", r"proc0/dim.dat: has \(4, 9, 4\) .* D; expected \(4, 9, 4\) of S"),
         ("14 15 18 8 0 0\nD\n3 3 3\n2 1 3 1\n" + "x\n" * 10, "has 8 lines; expected 4"),
     ],
 )
@@ -188,12 +188,13 @@ def test_parameters_of_any_text_take_bounded_time(tmp_path):
         "\n" * 500_000,
     ):
         path.write_text("&g\n k=" + text)
-        read_parameters(path)
+        parse_parameters(path.read_text())
     path.write_bytes(b"&init_pars\n lperi= 3*T, x='it''s', c=(1.,2.), d=-0.5D-3, e=1.7-308, f='a/b=&c' /\n&b lperi=F /")
-    found = read_parameters(path)
+    found = parse_parameters(path.read_text())
     assert found["init_pars/lperi"] == [True] * 3 and found["b/lperi"] == [False]
     assert found["init_pars/d"] == [-0.5e-3] and found["init_pars/e"] == [1.7e-308]
     assert found["init_pars/f"] == ["a/b=&c"] and found["init_pars/c"] == []
-    path.write_bytes(bytes(5 << 20))
+    made = HandMade(tmp_path / "data").texts().dist()
+    (made.data / "param.nml").write_bytes(bytes(5 << 20))
     with pytest.raises(_core.IoError, match="has more than 4194304 bytes"):
-        read_parameters(path)
+        dataset_at(tmp_path)

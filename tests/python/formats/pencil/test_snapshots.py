@@ -13,7 +13,7 @@ import tailrace as tr
 from helpers.inputs.pencil_runs import NAMES, HandMade
 from tailrace import _core
 from tailrace.formats.pencil import dataset_at
-from tailrace.formats.pencil.run import dim
+from tailrace.formats.pencil.run import dimensions, run
 from tailrace.io.placement import Box, StretchedGrid
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")
@@ -273,7 +273,8 @@ def test_shearing_boxes_and_other_boundary_conditions_are_not_periodic(tmp_path)
 def test_the_texts_of_the_processes_are_read_once_for_all_steps(tmp_path, monkeypatch):
     made = HandMade(tmp_path / "data").texts().dist("VAR1").dist("VAR2", 1.5)
     seen = []
-    monkeypatch.setattr(dim, "read_dim", lambda path, read=dim.read_dim: seen.append(path) or read(path))
+    for module in (dimensions, run):
+        monkeypatch.setattr(module, "read_dim", lambda path, read=module.read_dim: seen.append(path) or read(path))
     found = dataset_at(tmp_path)
     for position in (0, 1, 0):
         assert same(box_of(found, "ux", position=position), inner(made.fields[0]))

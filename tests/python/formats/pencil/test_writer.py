@@ -7,11 +7,13 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers.inputs.pencil_data import BOX, HISTORY, POINTS, Run
+from helpers.inputs.pencil_runs import HandMade
 from tailrace import _core
+from tailrace.conversion.convert import convert as convert_files
 from tailrace.formats.pencil.write.writer import PencilWriter
 from tailrace.io.placement import Box, Stored, StretchedGrid, UniformGrid
 
-from .test_others import samples
+from .test_auxiliary import samples
 
 NX, NY, NZ = POINTS
 
@@ -278,3 +280,12 @@ def test_a_direction_of_one_point_is_kept_where_it_is_not_averaged_or_cut(tmp_pa
         group = file["1" if kind.startswith("slices") else "0"]
         found = group["data" if kind.startswith("slices") else "bb1"][()]
     assert found.shape == stored and found.ravel().tolist() == values.ravel().tolist()
+
+
+def test_a_part_that_the_processes_of_the_source_do_not_divide_is_of_one_process(tmp_path):
+    made = HandMade(tmp_path / "run" / "data").texts().dist()  # 2 x 1 x 3 processes
+    target = tmp_path / "part"
+    convert_files(tmp_path / "run", target, format="pencil-hdf5", box=((0, 0, 0), (5, 9, 12)), comm=MPI.COMM_SELF)
+    assert (target / "dim.dat").read_text().split()[-4:] == ["1"] * 4
+    with tr.open(target) as series:
+        np.testing.assert_array_equal(series[0]["ux"], made.fields[0][3:15, 3:12, 3:8])

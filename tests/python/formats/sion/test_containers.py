@@ -192,7 +192,7 @@ def test_a_description_makes_variables_of_streams(tmp_path, data):
 
 
 def test_long_rows_are_read_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("tailrace.formats.sion.dataset._PIECE", 40)
+    monkeypatch.setattr("tailrace.formats.flat_array._PIECE", 40)
     whole = np.arange(2 * 3 * 11, dtype=np.int32).reshape(2, 3, 11)
     path = container(tmp_path / "x.sion", [whole.tobytes()])
     toml = tmp_path / "d.toml"

@@ -67,7 +67,9 @@ def test_values_that_are_not_finite_are_told(tmp_path):
     values.tofile(run / "data" / "uz-2.bin")
     dataset = dataset_at(run)
     assert dataset.check(0) == []
-    assert dataset.check(1) == [f"{run / 'data' / 'uz-2.bin'}: 2 values of uz are not finite"]
+    assert dataset.check(1) == [
+        f"{run / 'data' / 'uz-2.bin'}: uz has 2 values that are not finite, the first at point 1, 2, 3"
+    ]
 
 
 @pytest.mark.parametrize(

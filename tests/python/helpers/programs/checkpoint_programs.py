@@ -9,9 +9,9 @@ import numpy as np
 from mpi4py import MPI
 
 from tailrace.case.sections import CheckpointSection
+from tailrace.consumers import checkpoint as checkpoint_rhythm
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series as tr
-from tailrace.consumers import checkpoint as checkpoint_rhythm
 
 
 def ask_different_clocks(comm: Any) -> list[bool]:

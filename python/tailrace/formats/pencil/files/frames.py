@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import fill
 
 MOST_FRAMES = 10_000_000
 
@@ -25,6 +26,7 @@ class Frames:
     :param data: offset of its values in it.
     :param marks: (offset in it, value) of the sizes of records before and after them; none in files without records.
     :param count: number of frames.
+    :param notes: about the file.
     """
 
     path: Path
@@ -34,27 +36,21 @@ class Frames:
     data: int
     marks: tuple[tuple[int, int], ...]
     count: int
+    notes: tuple[str, ...] = ()
 
     def times(self) -> list[float]:
         """The time of each frame.
 
         :raises IoError: the marks of a record are wrong, or a time is no number.
         """
-        found = []
         with open_regular(self.path, "rb", buffering=0) as file:
-            for at in range(self.count):
-                found.append(self._time(file.fileno(), at))
-        return found
+            return [self._time(file.fileno(), at) for at in range(self.count)]
 
     def raw_times(self, most: int) -> list[float]:
         """The first times, whatever they are; of a file without records."""
-        kind = np.dtype(self.real)
+        places = (at * self.size + self.time for at in range(min(self.count, most)))
         with open_regular(self.path, "rb", buffering=0) as file:
-            raw = [
-                self._bytes(file.fileno(), at * self.size + self.time, kind.itemsize)
-                for at in range(min(self.count, most))
-            ]
-        return [float(value) for value in np.frombuffer(b"".join(raw), kind)]
+            return [float(self._value(file.fileno(), place, self.real)) for place in places]
 
     def time_of(self, at: int) -> float:
         """The time of a frame.
@@ -64,42 +60,52 @@ class Frames:
         with open_regular(self.path, "rb", buffering=0) as file:
             return self._time(file.fileno(), at)
 
+    def value_at(self, offset: int) -> float:
+        """The real number at a byte of the file.
+
+        :raises IoError: it ends before.
+        """
+        with open_regular(self.path, "rb", buffering=0) as file:
+            return float(self._value(file.fileno(), offset, self.real))
+
     def _time(self, file: int, at: int) -> float:
         begin = at * self.size
         for offset, expected in self.marks:
-            found = int(np.frombuffer(self._bytes(file, begin + offset, 4), f"{self.real[0]}i4")[0])
+            found = int(self._value(file, begin + offset, f"{self.real[0]}i4"))
             if found != expected:
                 raise IoError(
                     f"{self.path}: has {found} at byte {begin + offset}; expected {expected}, the size of a record: "
                     "the file is damaged, or its data directory is of a run with other sizes"
                 )
-        kind = np.dtype(self.real)
-        time = float(np.frombuffer(self._bytes(file, begin + self.time, kind.itemsize), kind)[0])
+        time = float(self._value(file, begin + self.time, self.real))
         if not np.isfinite(time):
             raise IoError(f"{self.path}: its time at byte {begin + self.time} is {time}: the file is damaged")
         return time
 
-    def _bytes(self, file: int, offset: int, count: int) -> bytes:
-        raw = os.pread(file, count, offset)
-        if len(raw) != count:
-            raise IoError(f"{self.path}: ends at byte {offset + len(raw)}: it was cut off while it was being read")
-        return raw
+    def _value(self, file: int, offset: int, dtype: str) -> Any:
+        value = np.empty(1, dtype)
+        got = fill(file, value.view(np.uint8).data, offset)
+        if got != value.nbytes:
+            raise IoError(f"{self.path}: ends at byte {offset + got}: it was cut off while it was being read")
+        return value[0]
 
 
-def whole_frames(path: Path, size: int, records: bool) -> tuple[int, list[str]]:
+def whole_frames(path: Path, size: int, records: bool) -> tuple[int, tuple[str, ...]]:
     """How many frames a file has, and a note where the last one is not complete.
 
     :param records: whether marks tell where a frame ends; without them a file of another size is of another shape.
     :raises IoError: it has none.
     """
     try:
-        there = path.stat().st_size
+        size_of_file = path.stat().st_size
     except OSError as error:
         raise IoError(f"{path}: cannot be read: {error.strerror}") from None
-    count, rest = divmod(there, size)
+    count, rest = divmod(size_of_file, size)
     if count < 1 or count > MOST_FRAMES or (rest and not records):
-        raise IoError(f"{path}: has {there} bytes; expected a multiple of {size} bytes, one time of this run each")
-    return count, [f"{path} ends inside its last time, which is left out ({rest} bytes)."] if rest else []
+        raise IoError(
+            f"{path}: has {size_of_file} bytes; expected a multiple of {size} bytes, one time of this run each"
+        )
+    return count, (f"{path} ends inside its last time, which is left out ({rest} bytes).",) if rest else ()
 
 
 def latest(path: Path | str, times: Sequence[float]) -> tuple[list[int], list[str]]:

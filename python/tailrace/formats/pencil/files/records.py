@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
+from tailrace.formats.file_bytes import fill
 
 _MOST_PIECES = 1 << 16  # of a record; real ones have 2 GiB each
 _MARKER = 4  # bytes
@@ -67,9 +67,7 @@ class Records:
     def __enter__(self) -> Records:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def __iter__(self) -> Iterator[Record]:
@@ -142,12 +140,8 @@ class Records:
         return value
 
     def _exactly(self, offset: int, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            more = os.pread(self._file.fileno(), count - len(found), offset + len(found))
-            if not more:
-                raise IoError(
-                    f"{self.path}: ends at byte {offset + len(found)}; expected {count} bytes from byte {offset} on"
-                )
-            found += more
-        return found
+        raw = bytearray(count)
+        got = fill(self._file.fileno(), memoryview(raw), offset)
+        if got != count:
+            raise IoError(f"{self.path}: ends at byte {offset + got}; expected {count} bytes from byte {offset} on")
+        return bytes(raw)

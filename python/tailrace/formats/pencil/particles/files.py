@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.flat_array import FlatArray
-from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored
+from tailrace.io.placement import Box
 
 from ..files.records import Records
-from ..run.dim import Run, read_text
-from ..run.grid import read_points
-from ..run.run_attributes import carried
+from ..run.run import PencilRun
 from ..snapshots.byte_order import guessed, order_of
+from .lists import MOST_COLUMNS, ParticleDataset, ProcessParticles
 
 _NAME = re.compile(r"PVAR(\d{1,9})|pvar\.dat")
 _INDEX = re.compile(r"^\s*i(\w{1,60})\s*=\s*(\d{1,4})\s*$", re.MULTILINE | re.ASCII)
-_MOST_COLUMNS = 1000
 
 
 def is_particles(path: Path) -> bool:
@@ -32,72 +27,51 @@ def is_particles(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The particles of one process: [first, first + count) of all."""
-
-    path: Path
-    order: str
-    first: int
-    count: int
-    ids: int  # offset in the file
-    values: int
-    pieces: tuple[tuple[int, int], ...]  # of the record of values; () where there are no records
-
-
-class Particles(Dataset):
-    """All particles of a run at one time: lists with one column and a row for each particle.
-
-    `ID` is the number of a particle, `xp`, `yp`, ... are its properties; `distribution` is how many each process has.
+class Particles(ParticleDataset):
+    """All particles of a run at one time; `xp`, `yp`, ... are their properties.
 
     :param path: the file of any of the processes, or that in `allprocs`.
     :raises IoError: a file is missing, damaged or of another precision.
     """
 
-    format = "pencil"
-
-    def __init__(self, path: Path, run: Run) -> None:
-        super().__init__(str(path))
-        self._real = run.dim.real
-        self._parts: list[_Part] = []
-        if path.parent.name == "allprocs":
-            columns, time = self._add_raw(path, run)
-        else:
-            columns, time = self._add_processes(path, run)
-        self._total = sum(part.count for part in self._parts)
-        self._columns = names_of(run, columns)
-        self._distribution = [part.count for part in self._parts]
-        self._bounds = _bounds(run)
+    def __init__(self, path: Path, run: PencilRun) -> None:
         match = _NAME.fullmatch(path.name)
-        index = int(match[1]) if match and match[1] else 0
-        self.steps = [(index, time)]
-        points = read_points(run)
-        self.attributes = {**carried(run, points), "pencil/file": "PVAR" if match and match[1] else "pvar"}
-        if points is not None:
-            self.grid = points.placed(False, None)
+        number = match[1] if match else None
+        super().__init__(path, run, "PVAR" if number else "pvar")
+        if path.parent.name == "allprocs":
+            self._parts, columns, time = self._read_raw(path, run)
+        else:
+            self._parts, columns, time = self._read_processes(path, run)
+        self._columns = _names_of(run, columns)
+        self._bounds = _bounds(run)
+        self.steps = [(int(number or 0), time)]
+        if run.points is not None:
+            self.grid = run.points.placed(False, None)
         self.files = [str(part.path) for part in self._parts]
 
-    def _add_processes(self, path: Path, run: Run) -> tuple[int, float]:
-        assert run.dim.processes is not None
-        first, widths, times = 0, set(), set()
-        for process in range(int(np.prod(run.dim.processes))):
-            file = run.data / f"proc{process}" / path.name
-            part, width, time = self._read_records(file, first)
-            self._parts.append(part)
-            first += part.count
-            times.add(time)
-            if part.count:
-                widths.add(width)
+    def particles(self, position: int) -> Sequence[ProcessParticles]:
+        """See `ParticleDataset.particles`."""
+        return self._parts
+
+    def column(self, part: ProcessParticles, at: int) -> tuple[FlatArray, int]:
+        """See `ParticleDataset.column`: one property stands after the other."""
+        offset = part.values + at * part.count * self._dim.width
+        return FlatArray(part.path, offset, (1, part.count, 1), part.order + self._dim.real, part.pieces), 0
+
+    def _read_processes(self, path: Path, run: PencilRun) -> tuple[list[ProcessParticles], int, float]:
+        files = [self._read_records(file) for _, file in run.process_files(path.name)]
+        parts, times = [part for part, _ in files], {time for _, time in files}
+        widths = {part.columns for part in parts if part.count}
         if len(widths) > 1 or len(times) != 1:
             raise IoError(
                 f"{path}: the files of this name in proc0, proc1, ... have {sorted(widths)} values of each particle "
                 f"and the times {sorted(times)}; expected the same everywhere: they are of several runs"
             )
-        return (widths.pop() if widths else _columns_of(run)), times.pop()
+        return parts, (widths.pop() if widths else _columns_of(run)), times.pop()
 
-    def _read_records(self, path: Path, first: int) -> tuple[_Part, int, float]:
+    def _read_records(self, path: Path) -> tuple[ProcessParticles, float]:
         """Records: number; numbers of particles; values; time and grid. Without particles only the first and last."""
-        real = np.dtype(self._real).itemsize
+        real = self._dim.width
         with Records(path) as records:
             head = records.at(0)
             found = records.values(head, "i4", 4)
@@ -106,27 +80,27 @@ class Particles(Dataset):
                 raise IoError(
                     f"{path}: its first record says {count} particles; a file of {records.size} bytes cannot have them"
                 )
-            at, ids, width = head.end, 0, 0
-            pieces: tuple[tuple[int, int], ...] = ()
+            part, at = ProcessParticles(path, records.order), head.end
             if count:
                 numbers = records.at(at)
                 data = records.at(numbers.end)
                 width, rest = divmod(data.size, count * real)
-                if numbers.size != 4 * count or rest or not 1 <= width <= _MOST_COLUMNS:
+                if numbers.size != 4 * count or rest or not 1 <= width <= MOST_COLUMNS:
                     raise IoError(
                         f"{path}: its records have {numbers.size} and {data.size} bytes; expected {4 * count}, the "
                         f"numbers of {count} particles, and a multiple of {count * real}, their values"
                     )
-                ids, pieces, at = numbers.pieces[0][0], data.pieces, data.end
+                part = ProcessParticles(path, records.order, count, numbers.pieces[0][0], 0, width, data.pieces)
+                at = data.end
             last = records.at(at)
-            time = float(records.values(last, self._real)[0]) if last.size >= real else np.nan
+            time = float(records.values(last, self._dim.real)[0]) if last.size >= real else np.nan
             if not np.isfinite(time):
                 raise IoError(f"{path}: the record at byte {at} must begin with the time: the file is damaged")
-            return _Part(path, records.order, first, count, ids, 0, pieces), width, time
+            return part, time
 
-    def _add_raw(self, path: Path, run: Run) -> tuple[int, float]:
+    def _read_raw(self, path: Path, run: PencilRun) -> tuple[list[ProcessParticles], int, float]:
         """io_mpi2: number, numbers of particles, values, time, without records."""
-        real = np.dtype(self._real).itemsize
+        real = self._dim.width
         size = path.stat().st_size
         known = order_of(run)
         # Byte order -> particles and properties of each, as far as the size of the file allows them.
@@ -138,46 +112,14 @@ class Particles(Dataset):
                 f"{path}: says {found} particles and has {size} bytes; expected 4 bytes, 4 for each particle, their "
                 f"values of {real} bytes, and a time"
             )
-        times = {order: [_value(path, size - real, order + self._real)] for order in possible}
+        times = {order: [_value(path, size - real, order + self._dim.real)] for order in possible}
         order = known or ""
         if not order:
             order, self.notes = guessed(path, times)
         (count, width), time = possible[order], times[order][0]
-        self._parts.append(_Part(path, order, 0, count, 4, 4 + 4 * count, ()))
         if not np.isfinite(time):
             raise IoError(f"{path}: its time, at byte {size - real}, is no finite number: the file is damaged")
-        return width, time
-
-    def variables(self, position: int) -> dict[str, Stored]:
-        """See `Dataset.variables`."""
-        real = "float32" if self._real == "f4" else "float64"
-        found = {"ID": Stored("int32", (1, self._total, 1), True)}
-        found |= dict.fromkeys(self._columns, Stored(real, (1, self._total, 1), True))
-        found["distribution"] = Stored("int32", (1, len(self._distribution), 1), True)
-        for name, values in self._bounds.items():
-            found[name] = Stored(real, (1, len(values), 1), True)
-        return found
-
-    def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
-        """See `Dataset.read`."""
-        begin, count = box.start[1], box.count[1]
-        if 0 in box.count:
-            return
-        if name == "distribution" or name in self._bounds:
-            small = self._distribution if name == "distribution" else self._bounds[name]
-            out[...] = np.array(small[begin : begin + count]).reshape(out.shape)
-            return
-        for part in self._parts:
-            low, high = max(begin, part.first), min(begin + count, part.first + part.count)
-            if low >= high:
-                continue
-            shape = (1, part.count, 1)
-            if name == "ID":
-                array = FlatArray(part.path, part.ids, shape, f"{part.order}i4")
-            else:
-                column = self._columns.index(name) * part.count * np.dtype(self._real).itemsize
-                array = FlatArray(part.path, part.values + column, shape, part.order + self._real, part.pieces)
-            array.read(Box((0, low - part.first, 0), (1, high - low, 1)), out[:, low - begin : high - begin])
+        return [ProcessParticles(path, order, count, 4, 4 + 4 * count)], width, time
 
 
 def _raw_shape(path: Path, order: str, size: int, real: int, columns: int) -> tuple[int, int] | None:
@@ -185,7 +127,7 @@ def _raw_shape(path: Path, order: str, size: int, real: int, columns: int) -> tu
     count = int(_value(path, 0, f"{order}i4"))
     rest = size - 4 - 4 * count - real
     width = rest // (count * real) if count > 0 else columns
-    good = count >= 0 and rest == width * count * real and 0 <= width <= _MOST_COLUMNS
+    good = count >= 0 and rest == width * count * real and 0 <= width <= MOST_COLUMNS
     return (count, width) if good else None
 
 
@@ -195,11 +137,9 @@ def _value(path: Path, offset: int, dtype: str) -> float:
     return float(value[0, 0, 0])
 
 
-def names_of(run: Run, count: int) -> list[str]:
+def _names_of(run: PencilRun, count: int) -> list[str]:
     """The names of the properties of particles: from `particle_index.pro`, else `property1`, ..."""
-    path = run.data / "particle_index.pro"
-    text = read_text(path) if path.is_file() else ""
-    listed = {int(number): name for name, number in _INDEX.findall(text)}
+    listed = {int(number): name for name, number in _INDEX.findall(run.texts["particle_index.pro"])}
     names: list[str] = []
     for at in range(1, count + 1):
         name = listed.get(at, "")
@@ -207,34 +147,31 @@ def names_of(run: Run, count: int) -> list[str]:
     return names
 
 
-def _columns_of(run: Run) -> int:
+def _columns_of(run: PencilRun) -> int:
     """Properties of a particle, where no particle tells it: from `pdim.dat`."""
-    path = run.data / "pdim.dat"
-    words = read_text(path).split() if path.is_file() else []
-    whole = [int(word) for word in words if re.fullmatch(r"\d{1,9}", word)]
-    return min(_MOST_COLUMNS, whole[1] + (whole[-1] if len(whole) > 2 else 0)) if len(whole) > 1 else 0
+    whole = [int(word) for word in run.texts["pdim.dat"].split() if re.fullmatch(r"\d{1,9}", word)]
+    return min(MOST_COLUMNS, whole[1] + (whole[-1] if len(whole) > 2 else 0)) if len(whole) > 1 else 0
 
 
-def _bounds(run: Run) -> dict[str, list[float]]:
+def _bounds(run: PencilRun) -> dict[str, list[float]]:
     """Where the parts of the processes begin and end, from `proc_bounds.dat`; {} where it does not tell."""
     path = run.data / "proc_bounds.dat"
     if run.dim.processes is None or not path.is_file():
         return {}
     counts = [p + 1 for p in run.dim.processes]
-    size = np.dtype(run.dim.real).itemsize
+    size = sum(counts) * run.dim.width
     with open_regular(path, "rb") as file:
-        raw = file.read(sum(counts) * size + 25)
-    marks = len(raw) - sum(counts) * size
-    if marks not in (0, 24):
-        return {}
-    if marks == 0:  # io_mpi2 has no records
+        raw = file.read(size + 25)
+    if len(raw) == size:  # io_mpi2 has no records
         values = np.split(np.frombuffer(raw, (order_of(run) or "<") + run.dim.real), np.cumsum(counts)[:-1])
-    else:
+    elif len(raw) == size + 24:
         try:
             with Records(path) as records:
                 values = [records.values(record, run.dim.real, 1 << 20) for record in records]
         except IoError:
             return {}
-    if [len(some) for some in values] != counts:
+    else:
         return {}
-    return {f"bounds_{axis}": [float(value) for value in some] for axis, some in zip("xyz", values, strict=True)}
+    if [len(along) for along in values] != counts:
+        return {}
+    return {f"bounds_{axis}": [float(value) for value in along] for axis, along in zip("xyz", values, strict=True)}

@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
-from ..planes.numbered import plain
-from ..run.dim import Run
-from ..run.grid import read_points
-from ..run.run_attributes import carried
-from ..snapshots.hdf5 import open_hdf5
+from ..dataset import PencilDataset
+from ..files.hdf5 import open_hdf5, plain, read_values, time_of
+from ..run.run import PencilRun
 
 _NAME = re.compile(r"(PVAR|PSTALK)(\d{1,9})\.h5|pvar\.h5")
 _TYPES = {("f", 4): "float32", ("f", 8): "float64", ("i", 4): "int32", ("i", 8): "int64"}
@@ -29,7 +25,7 @@ def is_lists(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
-class Hdf5Lists(Dataset):
+class Hdf5Lists(PencilDataset):
     """Lists with one column: what is in the groups `part` or `stalker`, and in `proc`. A file is a step.
 
     :param path: a file, or the data directory of several.
@@ -37,17 +33,12 @@ class Hdf5Lists(Dataset):
     :raises IoError: a file is damaged.
     """
 
-    format = "pencil"
-
-    def __init__(self, path: Path, run: Run, files: Sequence[Path]) -> None:
-        super().__init__(str(path))
-        self._files = sorted((_File(file) for file in files), key=lambda file: file.index)
-        kind = self._files[0].kind
+    def __init__(self, path: Path, run: PencilRun, files: Sequence[Path]) -> None:
+        self._files = sorted((_ListFile(file) for file in files), key=lambda file: file.index)
+        super().__init__(str(path), run, self._files[0].kind)
         self.steps = [(file.index, file.time) for file in self._files]
-        points = read_points(run)
-        self.attributes = {**carried(run, points), "pencil/file": kind}
-        if points is not None and kind != "PSTALK":
-            self.grid = points.placed(False, None)
+        if run.points is not None and self._files[0].kind != "PSTALK":
+            self.grid = run.points.placed(False, None)
         self.files = [str(file.path) for file in self._files]
 
     def variables(self, position: int) -> dict[str, Stored]:
@@ -60,7 +51,7 @@ class Hdf5Lists(Dataset):
             self._files[position].read(name, box.start[1], box.count[1], out)
 
 
-class _File:
+class _ListFile:
     """What is in a file."""
 
     def __init__(self, path: Path) -> None:
@@ -71,10 +62,7 @@ class _File:
         self._places: dict[str, str] = {}
         self.stored: dict[str, Stored] = {}
         with open_hdf5(path) as file:
-            time = plain(file, "time")
-            if time is None or time.size != 1 or time.dtype.kind != "f":
-                raise IoError(f"{path}: has no dataset 'time' of one real number")
-            now = float(np.asarray(time[()]).reshape(-1)[0])
+            self.time = time_of(file)
             rows = 0
             for group in ("stalker" if kind == "PSTALK" else "part", "proc"):
                 for name in file.get(group, ()):
@@ -87,17 +75,10 @@ class _File:
                         raise IoError(f"{path}: its {group}/{name} has {len(data)} values; others have {rows}")
                     self._places[str(name)] = f"{group}/{name}"
                     self.stored[str(name)] = Stored(dtype, (1, len(data), 1), True)
-        if not self.stored or not np.isfinite(now):
-            raise IoError(f"{path}: has no particles, or the time {now}: the file is damaged")
-        self.time = now
+        if not self.stored:
+            raise IoError(f"{path}: has no particles: the file is damaged")
 
     def read(self, name: str, begin: int, count: int, out: NDArray[Any]) -> None:
         """Rows [begin, begin + count) of a list."""
-        with open_hdf5(self.path) as file:
-            data = plain(file, self._places[name])
-            if data is None or data.shape != self.stored[name].shape[1:2]:
-                raise IoError(f"{self.path}: its {self._places[name]} has changed since the file was opened")
-            try:
-                data.read_direct(out.reshape(-1), slice(begin, begin + count))
-            except (OSError, RuntimeError) as error:
-                raise IoError(f"{self.path}: {self._places[name]} cannot be read: {error}") from None
+        shape = self.stored[name].shape[1:2]
+        read_values(self.path, self._places[name], shape, (slice(begin, begin + count),), out.reshape(-1))

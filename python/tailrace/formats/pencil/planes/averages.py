@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from tailrace.core import InputError, IoError
+from tailrace.formats.file_bytes import head
+from tailrace.formats.texts import read_text
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Triple, triple
+from tailrace.io.placement import Box
 
 from ..files.frames import Frames, whole_frames
 from ..files.records import Records
-from ..run.dim import Run, read_text
+from ..run.run import PencilRun
 from ..snapshots.byte_order import frames_in_order
-from .assembled import PlanePart, Planes
+from .assembled import PlanePart, Planes, parts_of_processes
+from .dataset import flat_box
 from .text_averages import TextAverages
 
 _NAME = re.compile(r"(x|y|z|xy|xz|yz)averages\.dat")
@@ -28,7 +30,7 @@ def is_average(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
-def averages_at(path: Path, run: Run, parameters: Mapping[str, str]) -> Dataset:
+def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str] | None = None) -> Dataset:
     """The averages over the directions that the name of a file says.
 
     :param path: the file of any of the processes, or of all.
@@ -40,33 +42,30 @@ def averages_at(path: Path, run: Run, parameters: Mapping[str, str]) -> Dataset:
     match = _NAME.fullmatch(path.name)
     assert match is not None
     over = match[1]
-    shape = triple(1 if axis in over else n for axis, n in zip("xyz", run.dim.points, strict=True))
-    if len(over) == 2 and _is_text(path):
-        names = _names(run, over, parameters)
-        return TextAverages(str(path), run, f"averages/{over}", names, shape, _counter(run, over))
-    if path.parent.name == "allprocs" or len(over) == 2:
-        parts, count, notes = _of_all(path, run, over, shape, parameters)
+    whole = flat_box(Box((0, 0, 0), run.dim.points), *("xyz".index(axis) for axis in over))
+    names = _names(run, over, parameters or {})
+    if len(over) == 2 and b"\0" not in head(path, 64):
+        return TextAverages(str(path), run, f"averages/{over}", names, whole.count, _counter(run, over))
+    if len(over) == 2:
+        parts = [_part(path, run, whole)]
+    elif path.parent.name == "allprocs":
+        parts = [_raw_part(path, run, whole, len(names) or _counter(run, over))]
     else:
-        parts, count, notes = _of_processes(path, run, over, shape)
-    names = _names(run, over, parameters) or tuple(f"average{at + 1}" for at in range(count))
-    if len(names) != count:
+        parts = parts_of_processes(path, run, "xyz".index(over), _part, True)
+    count = parts[0].variables
+    if len(names or range(count)) != count:
         raise InputError(f"{path}: has {count} averages at each time; found {len(names)} names: {', '.join(names)}")
-    found = Planes(str(path), run, f"averages/{over}", names, shape, parts, 0)
-    found.notes = notes + found.notes
-    if names[0] == "average1":
-        found.notes.append(
+    numbered = tuple(f"average{at + 1}" for at in range(count))
+    planes = Planes(str(path), run, f"averages/{over}", names or numbered, whole.count, parts, 0)
+    if not names:
+        planes.notes.append(
             f"The names of the averages are not known, as there is no {over}aver.in beside the data directory; the "
             "parameter 'names' gives them."
         )
-    return found
+    return planes
 
 
-def _is_text(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b"\0" not in file.read(64)
-
-
-def _names(run: Run, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
+def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
     """From the parameter, or from the list that the run has read."""
     if "names" in parameters:
         names = tuple(name.strip() for name in parameters["names"].split(","))
@@ -82,72 +81,36 @@ def _names(run: Run, over: str, parameters: Mapping[str, str]) -> tuple[str, ...
     return ()
 
 
-def _of_all(
-    path: Path, run: Run, over: str, shape: Triple, parameters: Mapping[str, str]
-) -> tuple[list[PlanePart], int, list[str]]:
-    """One file: without records (io_mpi2), or with them (averages of one dimension in binary form)."""
-    real = np.dtype(run.dim.real).itemsize
-    one = int(np.prod(shape, dtype=object)) * real
-    if len(over) == 2:
-        frames, count, notes = _records(path, run, shape)
-        return [PlanePart(frames, Box((0, 0, 0), shape))], count, notes
-    names = _names(run, over, parameters)
-    count = len(names) or _counter(run, over)
+def _raw_part(path: Path, run: PencilRun, box: Box, count: int) -> PlanePart:
+    """Without records (io_mpi2): `count` averages at each time."""
     if not count:
         raise IoError(
             f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
         )
-    size = real + count * one
-    found, _ = whole_frames(path, size, False)
-    frames, notes = frames_in_order(run, Frames(path, f"<{run.dim.real}", size, 0, real, (), found))
-    return [PlanePart(frames, Box((0, 0, 0), shape))], count, notes
+    width = run.dim.width
+    return PlanePart(frames_in_order(run, path, (1 + count * math.prod(box.count)) * width, 0, width), box, count)
 
 
-def _counter(run: Run, over: str) -> int:
-    path = run.data / "index.pro"
-    text = read_text(path) if path.is_file() else ""
-    match = re.search(rf"^\s*{_COUNTERS.get(over, 'n')}=(\d{{1,6}})\s*$", text, re.MULTILINE)
+def _counter(run: PencilRun, over: str) -> int:
+    line = rf"^\s*{_COUNTERS.get(over, 'n')}=(\d{{1,6}})\s*$"
+    match = re.search(line, run.texts["index.pro"], re.MULTILINE)
     return int(match[1]) if match else 0
 
 
-def _of_processes(path: Path, run: Run, over: str, whole: Triple) -> tuple[list[PlanePart], int, list[str]]:
-    flat = "xyz".index(over)
-    local = triple(1 if at == flat else n for at, n in enumerate(run.dim.local().points))
-    assert run.dim.processes is not None
-    parts, counts, notes = [], set(), []
-    for process in range(int(np.prod(run.dim.processes))):
-        place = run.place(process)
-        file = run.data / f"proc{process}" / path.name
-        if place[flat] or not file.is_file():  # only the first process of those that are averaged writes
-            continue
-        frames, count, more = _records(file, run, local)
-        start = triple(0 if at == flat else i * n for at, (i, n) in enumerate(zip(place, local, strict=True)))
-        parts.append(PlanePart(frames, Box(start, local)))
-        counts.add(count)
-        notes += more
-    covered = sum(int(np.prod(part.box.count)) for part in parts)
-    if covered != int(np.prod(whole)) or len(counts) != 1:
-        raise IoError(
-            f"{path}: the files of this name in proc0, proc1, ... have {covered} points of {sorted(counts)} averages; "
-            f"expected {' x '.join(map(str, whole))} points of equally many: a file is missing, or is of another run"
-        )
-    return parts, counts.pop(), notes
-
-
-def _records(path: Path, run: Run, shape: Triple) -> tuple[Frames, int, list[str]]:
+def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
     """Two records each: time; values."""
-    real = np.dtype(run.dim.real).itemsize
-    one = int(np.prod(shape, dtype=object)) * real
+    real = run.dim.width
+    average = math.prod(box.count) * real
     with Records(path) as records:
-        order, head = records.order, records.at(0)
-        values = records.at(head.end).size if head.size == real else 0
-    if head.size != real or values % one or not values:
+        order, first = records.order, records.at(0)
+        values = records.at(first.end).size if first.size == real else 0
+    if first.size != real or values % average or not values:
         raise IoError(
-            f"{path}: its first records have {head.size} and {values} bytes; expected {real}, a time of precision "
-            f"{run.dim.precision}, and a multiple of {one}: averages of {' x '.join(map(str, shape))} points"
+            f"{path}: its first records have {first.size} and {values} bytes; expected {real}, a time of precision "
+            f"{run.dim.precision}, and a multiple of {average}: averages of {' x '.join(map(str, box.count))} points"
         )
     size = real + values + 16
     count, notes = whole_frames(path, size, True)
     at = 8 + real
     marks = ((0, real), (4 + real, real), (at, values), (size - 4, values))
-    return Frames(path, order + run.dim.real, size, 4, at + 4, marks, count), values // one, notes
+    return PlanePart(Frames(path, order + run.dim.real, size, 4, at + 4, marks, count, notes), box, values // average)

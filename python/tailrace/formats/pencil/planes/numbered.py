@@ -6,18 +6,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, Triple, triple
+from tailrace.formats.damage import errors_of
+from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
 
 from ..files.frames import latest
-from ..run.dim import Run
-from ..snapshots.hdf5 import open_hdf5, refuse_large_chunks
-from .assembled import describe
+from ..files.hdf5 import number, open_hdf5, plain, read_values, time_of
+from ..run.run import PencilRun
+from .dataset import PlaneDataset
 
 if TYPE_CHECKING:
     import h5py
@@ -36,51 +35,43 @@ def is_numbered(path: Path) -> bool:
     )
 
 
-class Numbered(Dataset):
+class Numbered(PlaneDataset):
     """Averages, or the slices of one field.
 
     :raises IoError: the file is damaged, or of another size than the run.
     """
 
-    format = "pencil"
-
-    def __init__(self, path: Path, run: Run) -> None:
-        super().__init__(str(path))
+    def __init__(self, path: Path, run: PencilRun) -> None:
         self._is_slice = path.parent.name == "slices"
         match = _SLICE.fullmatch(path.stem)
         self._field = match[1] if match else ""
-        axes = (match[2] if match else "".join(axis for axis in "xyz" if axis not in path.stem))[:2]
-        axes = "".join(axis for axis in axes if axis in "xyz")
-        self._shape: Triple = triple(n if axis in axes else 1 for axis, n in zip("xyz", run.dim.points, strict=True))
-        self._axes = axes
+        self._axes = match[2][:2] if match else "".join(axis for axis in "xyz" if axis not in path.stem)
+        shape = triple(n if axis in self._axes else 1 for axis, n in zip("xyz", run.dim.points, strict=True))
+        super().__init__(str(path), run, f"{path.parent.name}/{path.stem}", shape)
         with open_hdf5(path) as file:
-            numbers, times = self._numbers(file)
+            groups, times = self._numbers(file)
             kept, self.notes = latest(path, times)
-            self._groups = [numbers[at] for at in kept]
+            self._groups = [groups[at] for at in kept]
             self._stored = {0: self._variables(file, self._groups[0])}  # position -> name -> type
         self.steps = [(int(self._is_slice) + at, times[frame]) for at, frame in enumerate(kept)]
         self.files = [str(path)]
-        describe(self, run, f"{path.parent.name}/{path.stem}", self._shape)
 
     def _numbers(self, file: h5py.File) -> tuple[list[int], list[float]]:
-        last = _number(file, self.path, "last", "i")
+        last = number(file, "last", "i")
         first = int(self._is_slice)
         if not first <= last < first + len(file):
             raise IoError(f"{self.path}: says 'last' is {last}; expected the number of one of its {len(file)} groups")
-        numbers = list(range(first, int(last) + 1))
-        times = [_number(file, self.path, f"{number}/time", "f") for number in numbers]
-        if not np.isfinite(times).all():
-            raise IoError(f"{self.path}: has a time that is no finite number: the file is damaged")
-        return numbers, times
+        groups = list(range(first, last + 1))
+        return groups, [time_of(file, f"{group}/time") for group in groups]
 
-    def _variables(self, file: h5py.File, number: int) -> dict[str, str]:
-        names = ["data"] if self._is_slice else [str(n) for n in file[str(number)] if n not in ("time", "r")]
+    def _variables(self, file: h5py.File, group: int) -> dict[str, str]:
+        names = ["data"] if self._is_slice else [str(n) for n in file[str(group)] if n not in ("time", "r")]
         found = {}
         for name in names[:_MOST_VARIABLES]:
-            data = _array(file, self.path, f"{number}/{name}", self._dataset_shape())
+            data = _array(file, f"{group}/{name}", self._dataset_shape())
             found[self._field if self._is_slice else name] = data.dtype.newbyteorder("=").name
         if not found:
-            raise IoError(f"{self.path}: its group {number} has no array")
+            raise IoError(f"{self.path}: its group {group} has no array")
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,11 +97,11 @@ class Numbered(Dataset):
         """See `Dataset.scalars`."""
         if not self._is_slice:
             return {}
-        number = self._groups[position]
+        group = self._groups[position]
         with open_hdf5(Path(self.path)) as file:
             return {
-                "position": float(_number(file, self.path, f"{number}/position", "f")),
-                "coordinate": int(_number(file, self.path, f"{number}/coordinate", "i")),
+                "position": number(file, f"{group}/position", "f"),
+                "coordinate": number(file, f"{group}/coordinate", "i"),
             }
 
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
@@ -119,50 +110,24 @@ class Numbered(Dataset):
             return
         x, y, z = (slice(a, a + n) for a, n in zip(box.start, box.count, strict=True))
         places = tuple(part for axis, part in (("z", z), ("y", y), ("x", x)) if axis in self._axes)
-        with open_hdf5(Path(self.path)) as file:
-            where = f"{self._groups[position]}/{'data' if self._is_slice else name}"
-            data = _array(file, self.path, where, self._dataset_shape())
-            flat = out.reshape([n for axis, n in zip("zyx", out.shape, strict=True) if axis in self._axes])
-            try:
-                data.read_direct(flat, places)
-            except (OSError, RuntimeError) as error:
-                raise IoError(f"{self.path}: {where} cannot be read: {error}") from None
+        flat = out.reshape([n for axis, n in zip("zyx", out.shape, strict=True) if axis in self._axes])
+        name = f"{self._groups[position]}/{'data' if self._is_slice else name}"
+        read_values(Path(self.path), name, self._dataset_shape(), places, flat)
 
     def check(self, position: int) -> list[str]:
         """See `Dataset.check`."""
-        try:
+
+        def look() -> None:
             with open_hdf5(Path(self.path)) as file:
                 self._variables(file, self._groups[position])
             self.scalars(position)
-        except IoError as error:
-            return [str(error)]
-        return []
+
+        return errors_of(look)
 
 
-def plain(file: h5py.File, name: str) -> Any:
-    """A dataset whose values lie in the file itself, else None: links out of it could name any file."""
-    import h5py
-
-    try:
-        data = file.get(name)
-    except (KeyError, OSError, RuntimeError):
-        return None
-    if not isinstance(data, h5py.Dataset) or data.external or data.is_virtual or data.file != file:
-        return None
-    refuse_large_chunks(data)
-    return data
-
-
-def _number(file: h5py.File, path: str, name: str, kind: str) -> Any:
-    data = plain(file, name)
-    if data is None or data.size != 1 or data.dtype.kind != kind:
-        raise IoError(f"{path}: has no {name} with one {'whole' if kind == 'i' else 'real'} number: it is damaged")
-    return np.asarray(data[()]).reshape(-1)[0].item()
-
-
-def _array(file: h5py.File, path: str, name: str, shape: tuple[int, ...]) -> Any:
+def _array(file: h5py.File, name: str, shape: tuple[int, ...]) -> Any:
     data = plain(file, name)
     if data is None or data.shape != shape or data.dtype.kind != "f" or data.dtype.itemsize not in (4, 8):
         found = "no array in the file itself" if data is None else f"{data.shape} of {data.dtype}"
-        raise IoError(f"{path}: its {name} is {found}; expected {shape} real numbers as the run has points")
+        raise IoError(f"{file.filename}: its {name} is {found}; expected {shape} real numbers as the run has points")
     return data

@@ -5,7 +5,6 @@ A time in a line for itself, then the values of all averages, eight in a line, o
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,17 +13,17 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
-from tailrace.io.dataset import Dataset
+from tailrace.formats.fortran_numbers import real_of
 from tailrace.io.placement import Box, Stored, Triple
 
 from ..files.frames import MOST_FRAMES, latest
-from ..run.dim import Run
-from .assembled import describe
+from ..run.run import PencilRun
+from .dataset import PlaneDataset
 
 _LONGEST = 4096  # letters of a line
 
 
-class TextAverages(Dataset):
+class TextAverages(PlaneDataset):
     """Averages over two directions.
 
     :param names: of the averages; () where they are not known.
@@ -32,12 +31,11 @@ class TextAverages(Dataset):
     :raises IoError: the text is damaged or is cut off.
     """
 
-    format = "pencil"
-
-    def __init__(self, path: str, run: Run, kind: str, names: tuple[str, ...], shape: Triple, count: int = 0) -> None:
-        super().__init__(path)
-        self._length = max(shape)
-        self._shape, self._dtype = shape, "float32" if run.dim.real == "f4" else "float64"
+    def __init__(
+        self, path: str, run: PencilRun, kind: str, names: tuple[str, ...], shape: Triple, count: int = 0
+    ) -> None:
+        super().__init__(path, run, kind, shape)
+        self._length, self._dtype = max(shape), run.dim.dtype
         times, self._places, count = self._scan(Path(path), len(names) or count)
         self._kept, more = latest(path, times)
         self.notes += more
@@ -47,7 +45,6 @@ class TextAverages(Dataset):
             self.notes.append("The names of the averages are not known; the parameter 'names' gives them.")
         self.notes.append("The values are read from a text of few digits.")
         self.files = [path]
-        describe(self, run, kind, shape)
 
     def variables(self, position: int) -> dict[str, Stored]:
         """See `Dataset.variables`."""
@@ -113,10 +110,8 @@ class TextAverages(Dataset):
 def _line(file: IO[bytes], path: str) -> list[float]:
     """The numbers of the next line that has some; [] at the end."""
     while raw := file.readline(_LONGEST):
-        words = raw.split()
         try:
-            # Fortran omits the E of exponents with three digits: 0.1-100.
-            found = [float(re.sub(rb"(?<=\d)([+-]\d{3})$", rb"E\1", word)) for word in words]
+            found = [real_of(word) for word in raw.decode("latin-1").split()]
         except ValueError:
             raise IoError(
                 f"{path}: expected numbers before byte {file.tell()}, found {raw[:60].decode('latin-1')!r}"

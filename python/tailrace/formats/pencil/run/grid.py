@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +14,9 @@ from numpy.typing import NDArray
 from tailrace.core import IoError
 from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
 
+from ..files.hdf5 import has_group, open_hdf5, plain
 from ..files.records import Records
-from ..snapshots.hdf5 import open_hdf5, refuse_large_chunks
-from .dim import Dim, Run, read_dim
+from .dimensions import Dimensions
 
 if TYPE_CHECKING:
     import h5py
@@ -40,10 +42,15 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The grid in x, y, z; `ghosts` layers of each direction are ghost zones on each side."""
+    """The grid in x, y, z.
+
+    :param ghosts: layers of each direction that are ghost zones, on each side.
+    :param order: the byte order of the `grid.dat` that it is from, "<" or ">"; None of an HDF5 file.
+    """
 
     axes: tuple[Axis, Axis, Axis]
     ghosts: Triple
+    order: str | None = None
 
     @property
     def lengths(self) -> tuple[float, float, float]:
@@ -65,11 +72,10 @@ class Points:
         made = []
         for axis, start, count, g in zip(self.axes, box.start, box.count, self.ghosts, strict=True):
             here = slice(start, start + count + 2 * g)
-            made.append(
-                Axis(axis.points[here], axis.spacing, count * axis.spacing, axis.inverse[here], axis.tilde[here])
-            )
+            own = (axis.points[here], axis.spacing, count * axis.spacing, axis.inverse[here], axis.tilde[here])
+            made.append(Axis(*own))
         x, y, z = made
-        return Points((x, y, z), self.ghosts)
+        return Points((x, y, z), self.ghosts, self.order)
 
     def placed(self, ghosts: bool, boundaries: tuple[str, str, str] | None) -> UniformGrid:
         """The grid for users.
@@ -91,34 +97,32 @@ class Points:
         return StretchedGrid(points, origin, spacing, boundaries=boundaries, coordinates=(a, b, c))
 
 
-def read_points(run: Run, order: str | None = None) -> Points | None:
-    """The grid of the whole box; None where no file tells it.
+def read_points(data: Path, dim: Dimensions, place: Callable[[int], Triple]) -> Points | None:
+    """The grid of the whole box; None where no file tells it, or the sizes are those of a part.
 
+    :param place: the position of a process in the grid of processes.
     :raises IoError: a file is damaged, or does not fit the sizes.
     """
+    if dim.processes is None:
+        return None
     for name in ("allprocs/grid.dat", "grid.dat"):
-        if (run.data / name).is_file():
-            return read_grid_file(run.data / name, run.dim, order)
-    if (run.data / "grid.h5").is_file():
-        with open_hdf5(run.data / "grid.h5") as file:
-            return points_of_hdf5(file, run.dim)
-    if run.dim.processes is not None and (run.data / "proc0" / "grid.dat").is_file():
-        return _assembled(run, order)
-    return None
+        if (data / name).is_file():
+            return read_grid_file(data / name, dim)
+    if (data / "grid.h5").is_file():
+        with open_hdf5(data / "grid.h5") as file:
+            return points_of_hdf5(file, dim)
+    return _assembled(data, dim, place) if (data / "proc0" / "grid.dat").is_file() else None
 
 
-def read_grid_file(path: Path, dim: Dim, order: str | None = None) -> Points:
+def read_grid_file(path: Path, dim: Dimensions) -> Points:
     """A `grid.dat` of the whole box or of one process.
 
     :raises IoError: it is damaged or of another size.
     """
     held = dim.held
-    with Records(path, order) as records:
-        found: list[NDArray[Any]] = []
-        for record in records:
-            if len(found) == 5:
-                break
-            found.append(records.values(record, dim.real))
+    with Records(path) as records:
+        order = records.order
+        found = [records.values(record, dim.real) for record in itertools.islice(records, 5)]
     counts = [sum(held) + 4, 3, 3, sum(held), sum(held)]
     sizes = [values.size for values in found]
     if len(found) < 2 or sizes != counts[: len(found)]:
@@ -134,49 +138,38 @@ def read_grid_file(path: Path, dim: Dim, order: str | None = None) -> Points:
     else:  # an older version, for equal spacing only
         inverse = [np.full_like(along, 1.0 / d) for along, d in zip(points, spacing, strict=True)]
         tilde = [np.zeros_like(along) for along in points]
-    return _checked(path, [*zip(points, spacing, lengths, inverse, tilde, strict=True)], dim.ghosts)
+    return _checked(path, zip(points, spacing, lengths, inverse, tilde, strict=True), dim.ghosts, order)
 
 
-def points_of_hdf5(file: h5py.File, dim: Dim) -> Points | None:
+def points_of_hdf5(file: h5py.File, dim: Dimensions) -> Points | None:
     """The grid of an HDF5 file of the code; None where it has none.
 
     :raises IoError: its arrays are of another size.
     """
-    import h5py
-
-    if not isinstance(file.get("grid"), h5py.Group):
+    if not has_group(file, "grid"):
         return None
-    path = Path(str(file.filename))
     axes = []
     for name, held, points in zip("xyz", dim.held, dim.points, strict=True):
-        along = _array(file, path, f"grid/{name}", held)
-        spacing = _array(file, path, f"grid/d{name}", 1, optional=True)
+        along = _array(file, f"grid/{name}", held)
+        spacing = _array(file, f"grid/d{name}", 1, optional=True)
         step = float(spacing[0]) if spacing is not None else float(along[-1] - along[0]) / max(1, held - 1)
-        length = _array(file, path, f"grid/L{name}", 1, optional=True)
-        inverse = _array(file, path, f"grid/d{name}_1", held, optional=True)
-        tilde = _array(file, path, f"grid/d{name}_tilde", held, optional=True)
-        axes.append(
-            (
-                along,
-                step,
-                float(length[0]) if length is not None else step * points,
-                np.full_like(along, 1.0 / step if step else 1.0) if inverse is None else inverse,
-                np.zeros_like(along) if tilde is None else tilde,
-            )
-        )
-    return _checked(path, axes, dim.ghosts)
+        length = _array(file, f"grid/L{name}", 1, optional=True)
+        inverse = _array(file, f"grid/d{name}_1", held, optional=True)
+        tilde = _array(file, f"grid/d{name}_tilde", held, optional=True)
+        if inverse is None:
+            inverse = np.full_like(along, 1.0 / step if step else 1.0)
+        long = float(length[0]) if length is not None else step * points
+        axes.append((along, step, long, inverse, np.zeros_like(along) if tilde is None else tilde))
+    return _checked(Path(str(file.filename)), axes, dim.ghosts)
 
 
-def _array(file: h5py.File, path: Path, name: str, count: int, optional: bool = False) -> Any:
-    import h5py
-
-    data = file.get(name)
-    if data is None and optional:
+def _array(file: h5py.File, name: str, count: int, optional: bool = False) -> Any:
+    data = plain(file, name)
+    if data is None and optional and name not in file:
         return None
-    if not isinstance(data, h5py.Dataset) or data.size != count or data.dtype.kind != "f" or data.dtype.itemsize > 8:
-        found = f"{data.shape} of {data.dtype}" if isinstance(data, h5py.Dataset) else "none"
-        raise IoError(f"{path}: its dataset {name} must have {count} real numbers; found {found}")
-    refuse_large_chunks(data)
+    if data is None or data.size != count or data.dtype.kind != "f" or data.dtype.itemsize > 8:
+        found = "none" if data is None else f"{data.shape} of {data.dtype}"
+        raise IoError(f"{file.filename}: its dataset {name} must have {count} real numbers; found {found}")
     return np.asarray(data[()]).reshape(-1).astype(data.dtype.newbyteorder("="))
 
 
@@ -185,7 +178,7 @@ def _split(values: NDArray[Any], held: Triple) -> list[NDArray[Any]]:
     return list(np.split(native, np.cumsum(held)[:-1]))
 
 
-def _checked(path: Path, axes: list[Any], ghosts: Triple) -> Points:
+def _checked(path: Path, axes: Iterable[Any], ghosts: Triple, order: str | None = None) -> Points:
     made = [Axis(along, float(d), float(length), inverse, tilde) for along, d, length, inverse, tilde in axes]
     for name, axis, g in zip("xyz", made, ghosts, strict=True):
         for what, values in (("coordinates", axis.points), ("spacing", np.array([axis.spacing, axis.length]))):
@@ -194,34 +187,30 @@ def _checked(path: Path, axes: list[Any], ghosts: Triple) -> Points:
         if axis.points.size > 2 * g + 1 and (np.diff(axis.points) <= 0).any():
             raise IoError(f"{path}: the coordinates in {name} do not increase: the file is damaged")
     x, y, z = made
-    return Points((x, y, z), ghosts)
+    return Points((x, y, z), ghosts, order)
 
 
-def _assembled(run: Run, order: str | None) -> Points:
+def _assembled(data: Path, dim: Dimensions, place: Callable[[int], Triple]) -> Points:
     """From the grids of the processes along each direction."""
-    assert run.dim.processes is not None
-    px, py, pz = run.dim.processes
+    assert dim.processes is not None
     lines: list[dict[int, Axis]] = [{}, {}, {}]
+    order: str | None = None
     lengths: tuple[float, ...] = ()
-    for process in range(px * py * pz):
-        place = run.place(process)
-        new = [at for at in range(3) if sum(place) == place[at] and place[at] not in lines[at]]
-        if not new:
-            continue
-        directory = run.data / f"proc{process}"
-        own = read_dim(directory / "dim.dat") if (directory / "dim.dat").exists() else run.dim.local()
-        part = read_grid_file(directory / "grid.dat", own, order)
-        lengths = part.lengths
-        for at in new:
-            lines[at][place[at]] = part.axes[at]
+    for process in range(dim.ranks):
+        here = place(process)
+        new = [at for at in range(3) if sum(here) == here[at] and here[at] not in lines[at]]
+        if new:
+            part = read_grid_file(data / f"proc{process}" / "grid.dat", dim.local())
+            order, lengths = order or part.order, part.lengths
+            for at in new:
+                lines[at][here[at]] = part.axes[at]
     axes = []
-    for at, (line, count) in enumerate(zip(lines, run.dim.processes, strict=True)):
+    for line, count, g, length in zip(lines, dim.processes, dim.ghosts, lengths, strict=True):
         parts = [line[i] for i in range(count)]
-        g = run.dim.ghosts[at]
         cuts = [slice(0 if i == 0 else g, None if i == count - 1 else parts[i].points.size - g) for i in range(count)]
-        joined = [
+        points, inverse, tilde = (
             np.concatenate([getattr(part, what)[cut] for part, cut in zip(parts, cuts, strict=True)])
             for what in ("points", "inverse", "tilde")
-        ]
-        axes.append((joined[0], parts[0].spacing, lengths[at], joined[1], joined[2]))
-    return _checked(run.data / "proc0" / "grid.dat", axes, run.dim.ghosts)
+        )
+        axes.append((points, parts[0].spacing, length, inverse, tilde))
+    return _checked(data / "proc0" / "grid.dat", axes, dim.ghosts, order)

@@ -10,45 +10,41 @@ import numpy as np
 
 from tailrace.core import IoError
 
-from ..files.frames import Frames
-from ..files.records import Records
-from ..run.dim import Run
-from ..run.found import snapshots_in
-from .fortran import RecordSnapshot
+from ..files.frames import Frames, whole_frames
+from ..run.run import PencilRun
+from ..run.sources import snapshots_in
+from .fortran import FortranSnapshot
 
 _MOST_TIMES = 1000  # that are compared
 _WORD = {"<": "little-endian", ">": "big-endian"}
 
 
-def order_of(run: Run) -> str | None:
-    """ "<" or ">": from the marks of records that other files of the run have; None where there are none."""
-    for name in ("allprocs/grid.dat", "grid.dat", "proc0/grid.dat"):
-        try:
-            if (run.data / name).is_file():
-                with Records(run.data / name) as records:
-                    return records.order
-        except IoError:
-            continue  # it is damaged: another file may tell it
+def order_of(run: PencilRun) -> str | None:
+    """ "<" or ">": from the marks of records that other files of the run have; None where it has no such files."""
+    if run.points is not None and run.points.order is not None:
+        return run.points.order
     for source in snapshots_in(run.data)[0]:
         try:
             if not source.is_hdf5:
-                return RecordSnapshot(run, source).head.order
+                return FortranSnapshot(run, source).head.order
         except IoError:
-            continue
+            continue  # it is damaged: another file may tell it
     return None
 
 
-def frames_in_order(run: Run, frames: Frames) -> tuple[Frames, list[str]]:
-    """Frames without records in the byte order of their run, and a note where that is a guess.
+def frames_in_order(run: PencilRun, path: Path, size: int, time: int, data: int) -> Frames:
+    """Frames without records in the byte order of their run, with a note where that is a guess.
 
-    :param frames: in any byte order.
+    :param size: bytes of a frame; `time` and `data` are offsets in it, see `Frames`.
+    :raises IoError: the file has no multiple of that size.
     """
+    count, _ = whole_frames(path, size, False)
+    both = {order: Frames(path, order + run.dim.real, size, time, data, (), count) for order in "<>"}
     order = order_of(run)
     if order is not None:
-        return replace(frames, real=order + run.dim.real), []
-    both = {order: replace(frames, real=order + run.dim.real) for order in "<>"}
-    order, notes = guessed(frames.path, {order: one.raw_times(_MOST_TIMES) for order, one in both.items()})
-    return both[order], notes
+        return both[order]
+    order, notes = guessed(path, {order: frames.raw_times(_MOST_TIMES) for order, frames in both.items()})
+    return replace(both[order], notes=tuple(notes))
 
 
 def guessed(path: Path, times: Mapping[str, Sequence[float]]) -> tuple[str, list[str]]:

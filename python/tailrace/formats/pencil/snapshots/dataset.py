@@ -7,54 +7,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.formats.damage import not_finite
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, boxes_of, triple
+from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
 
-from ..run.dim import Run
-from ..run.found import Source
-from ..run.grid import Points
-from ..run.run_attributes import carried
+from ..run.attributes import run_attributes
+from ..run.run import PencilRun
+from ..run.sources import SnapshotSource
 from .derived import Computer, Recipe, recipes
-from .fortran import RecordSnapshot
+from .fortran import FortranSnapshot
 from .hdf5 import Hdf5Snapshot
 
-Snapshot = RecordSnapshot | Hdf5Snapshot
-_PIECE = 4 << 20  # values that are looked at at once
+Snapshot = FortranSnapshot | Hdf5Snapshot
 _MOST_FILES = 10_000  # that are listed
 _USUAL = {"uu": "u", "aa": "a", "bb": "b", "jj": "j", "vort": "o"}  # names of vectors
 
 
-class Snapshots(Dataset):
+class PencilSnapshots(Dataset):
     """The snapshots of a run, ordered by time.
 
     :param ghosts: the arrays have the ghost zones too; then nothing is derived.
-    :param whole: all of the box; False: the part of one process.
     """
 
     format = "pencil"
 
-    def __init__(
-        self,
-        path: str,
-        run: Run,
-        points: Points | None,
-        snapshots: list[Snapshot],
-        ghosts: bool,
-        whole: bool = True,
-    ) -> None:
+    def __init__(self, path: str, run: PencilRun, snapshots: list[Snapshot], ghosts: bool) -> None:
         super().__init__(path)
-        self._run, self._points, self._ghosts, self._whole = run, points, ghosts, whole
-        self._snapshots = sorted(snapshots, key=lambda one: one.time)  # that keeps the order of the same times
+        self._run, self._ghosts = run, ghosts
+        self._whole = run.dim.processes is not None  # else it is the part of one process
+        self._snapshots = sorted(snapshots, key=lambda snapshot: snapshot.time)  # the order of the same times is kept
         self.steps = _numbered(self._snapshots)
-        self._recipes = [recipes(run, points, one.names) if not ghosts else {} for one in self._snapshots]
+        self._recipes = [{} if ghosts else recipes(run, snapshot.names) for snapshot in self._snapshots]
         self.aliases = dict(run.aliases)
-        if whole:
-            self.attributes = carried(run, points)
+        if self._whole:
+            self.attributes = run_attributes(run)
         self._tell_grid()
         self._tell_parameters()
         self.files = [str(path) for path in self._files()]
@@ -62,8 +52,8 @@ class Snapshots(Dataset):
     # ---- what there is -----------------------------------------------------------------------------------------------
     def variables(self, position: int) -> dict[str, Stored]:
         """The stored fields."""
-        found = self._snapshots[position].variables()
-        return {name: self._seen(one) for name, one in found.items()}
+        stored = self._snapshots[position].variables()
+        return {name: self._seen(variable) for name, variable in stored.items()}
 
     def derived(self, position: int) -> dict[str, Stored]:
         """What is computed of them: bx, by, bz, jx, jy, jz, ox, oy, oz, rho, tt."""
@@ -92,10 +82,8 @@ class Snapshots(Dataset):
         return stored if self._ghosts else Stored(stored.dtype, self._run.dim.points, False)
 
     def _files(self) -> list[Path]:
-        found: list[Path] = []
-        for snapshot in self._snapshots:
-            own = [snapshot.source.path] if isinstance(snapshot, Hdf5Snapshot) else snapshot.files()
-            found += itertools.islice(own, _MOST_FILES + 1 - len(found))
+        every = itertools.chain.from_iterable(snapshot.files() for snapshot in self._snapshots)
+        found = list(itertools.islice(every, _MOST_FILES + 1))
         if len(found) > _MOST_FILES:
             self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
         return found[:_MOST_FILES]
@@ -111,35 +99,25 @@ class Snapshots(Dataset):
             snapshot.read(name, held, out)
             return
         dtype = snapshot.variables()[recipe.inputs[0]].dtype
-        Computer(self._run, self._points, snapshot.read).fill(recipe, held, out, dtype)
+        Computer(self._run, snapshot.read).fill(recipe, held, out, dtype)
 
     def check(self, position: int) -> list[str]:
         """Damaged records and settings, files of another time, values that are not finite."""
-        found = self._snapshots[position].check()
-        if found:
-            return found
-        for name, stored in self.variables(position).items():
-            for box in boxes_of(stored.shape, _PIECE):
-                values = np.empty(box.count[::-1], stored.dtype)
-                self.read(position, name, box, values)
-                bad = int(values.size - np.isfinite(values).sum())
-                if bad:
-                    x, y, z = box.start
-                    found.append(
-                        f"{name} has {bad} values that are not finite, in the {values.size} from point {x}, {y}, {z} on"
-                    )
-                    break
-        return found
+        damage = self._snapshots[position].check()
+        if damage:
+            return damage
+        return [line for name in self.variables(position) if (line := not_finite(self, position, name))]
 
     # ---- what the files say of all -----------------------------------------------------------------------------------
     def _tell_grid(self) -> None:
-        if self._points is None:
+        points = self._run.points
+        if points is None:
             self.notes.append("The coordinates are not known: there is no grid.dat and no grid.h5.")
             return
-        sheared = any(one.is_sheared for one in self._snapshots) or _is_sheared(self._run)
+        sheared = any(snapshot.is_sheared for snapshot in self._snapshots) or _is_sheared(self._run)
         closed = [axis for axis in "xyz" if not _repeats(self._run, axis)]
         periodic = self._run.parameters.get("init_pars/lperi", [])[:3] == [True] * 3 and not sheared and not closed
-        equal = all(self._points.equal(axis) for axis in range(3))
+        equal = all(points.equal(axis) for axis in range(3))
         cartesian = self._run.parameter("init_pars/coord_system") in (None, "cartesian")
         known = periodic and equal and cartesian and self._whole and not self._ghosts
         if sheared:
@@ -154,10 +132,10 @@ class Snapshots(Dataset):
             )
         elif not equal or not cartesian:
             self.notes.append("The points are not equally spaced or not cartesian: the arrays are no fields.")
-        self.grid = self._points.placed(self._ghosts, ("periodic",) * 3 if known else None)
+        self.grid = points.placed(self._ghosts, ("periodic",) * 3 if known else None)
         self.attributes["origin"] = list(self.grid.origin)
         if known:
-            self.attributes["lengths"] = list(self._points.lengths)
+            self.attributes["lengths"] = list(points.lengths)
             self.attributes["boundaries"] = "periodic,periodic,periodic"
         if self._ghosts:
             self.attributes["ghosts"] = list(self._run.dim.ghosts)
@@ -176,13 +154,13 @@ class Snapshots(Dataset):
             self.notes.append(f"bb is the curl of aa; the imposed field b_ext = {outside[:3]} is not in it.")
 
 
-def _is_sheared(run: Run) -> bool:
+def _is_sheared(run: PencilRun) -> bool:
     """By the rate of shear: of the start, or of the run."""
     names = [f"shear_{when}_pars/{rate}" for when in ("init", "run") for rate in ("sshear", "qshear")]
     return any(run.parameter(name) not in (None, 0, 0.0) for name in names)
 
 
-def _repeats(run: Run, axis: str) -> bool:
+def _repeats(run: PencilRun, axis: str) -> bool:
     """Whether the boundary conditions of all fields in a direction are periodic, as far as the parameters tell them."""
     kinds = [kind for when in ("init", "run") for kind in run.parameters.get(f"{when}_pars/bc{axis}", [])]
     return all(kind in ("", "p", "p:p") for kind in kinds)
@@ -190,20 +168,21 @@ def _repeats(run: Run, axis: str) -> bool:
 
 def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:
     """Index and time: the number of the time step where all have one and they differ, else the number of VARn."""
-    stored = [one.iteration() for one in snapshots]
-    known = [index for index in stored if index is not None]
-    if len(known) == len(snapshots) and len(set(known)) == len(known):
-        return [(index, one.time) for index, one in zip(known, snapshots, strict=True)]
-    last = max((one.source.number for one in snapshots if one.source.number is not None), default=-1)
-    return [(last + 1 if one.source.number is None else one.source.number, one.time) for one in snapshots]
+    numbers = [snapshot.source.number for snapshot in snapshots]
+    last = max((number for number in numbers if number is not None), default=-1)
+    indices = [last + 1 if number is None else number for number in numbers]
+    known = [index for snapshot in snapshots if (index := snapshot.iteration()) is not None]
+    if len(set(known)) == len(snapshots):
+        indices = known
+    return [(index, snapshot.time) for index, snapshot in zip(indices, snapshots, strict=True)]
 
 
-def opened(source: Source, run: Run) -> Snapshot:
+def opened(source: SnapshotSource, run: PencilRun) -> Snapshot:
     """A snapshot, of whichever kind it is.
 
     :raises IoError: it is damaged.
     """
-    return Hdf5Snapshot(source, run.dim) if source.is_hdf5 else RecordSnapshot(run, source)
+    return Hdf5Snapshot(source, run.dim) if source.is_hdf5 else FortranSnapshot(run, source)
 
 
 def ghosts_wanted(path: Path, parameters: Mapping[str, str]) -> bool:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from tailrace.io.placement import Box, Triple
 
-from ..run.dim import Run
-from ..run.grid import Points
+from ..run.run import PencilRun
 
 Read = Callable[[str, Box, NDArray[Any]], None]
 HALO = 3
@@ -46,11 +45,11 @@ class Recipe:
     factor: float = 1.0
 
 
-def recipes(run: Run, points: Points | None, stored: tuple[str, ...]) -> dict[str, Recipe]:
+def recipes(run: PencilRun, stored: tuple[str, ...]) -> dict[str, Recipe]:
     """What can be computed of the stored fields, by its usual name; what is stored itself is left out."""
     found: dict[str, Recipe] = {}
     kind = str(run.parameter("init_pars/coord_system") or "cartesian")
-    if points is not None and kind == "cartesian" and min(points.ghosts) >= HALO:
+    if run.points is not None and kind == "cartesian" and min(run.points.ghosts) >= HALO:
         for inputs, curl, curl2 in (("aa", "b", "j"), ("uu", "o", "")):
             parts = tuple(f"{inputs[0]}{axis}" for axis in "xyz")
             if not all(part in stored for part in parts):
@@ -68,7 +67,7 @@ def recipes(run: Run, points: Points | None, stored: tuple[str, ...]) -> dict[st
     return {name: recipe for name, recipe in found.items() if name not in stored}
 
 
-def _temperature(run: Run, stored: tuple[str, ...]) -> Recipe | None:
+def _temperature(run: PencilRun, stored: tuple[str, ...]) -> Recipe | None:
     if "lnTT" in stored:
         return Recipe("exp", ("lnTT",))
     if "TT" in stored:
@@ -81,7 +80,7 @@ def _temperature(run: Run, stored: tuple[str, ...]) -> Recipe | None:
     return Recipe("ideal_gas", (density, "ss")) if density and _gas(run) is not None else None
 
 
-def _gas(run: Run) -> tuple[float, float, float, float] | None:
+def _gas(run: PencilRun) -> tuple[float, float, float, float] | None:
     """gamma, cp, ln T0 and ln rho0 of an ideal gas, lnTT0 = ln(cs0^2 / (cp (gamma - 1))); None: not all are known."""
     values = [run.parameter(f"eos_init_pars/{name}") for name in ("gamma", "cp", "cs0", "rho0")]
     if not all(isinstance(value, int | float) for value in values):
@@ -98,8 +97,8 @@ class Computer:
     :param read: fills an array with a box of a stored field; the box counts the ghost zones too.
     """
 
-    def __init__(self, run: Run, points: Points | None, read: Read) -> None:
-        self._run, self._points, self._read = run, points, read
+    def __init__(self, run: PencilRun, read: Read) -> None:
+        self._run, self._points, self._read = run, run.points, read
 
     def fill(self, recipe: Recipe, box: Box, out: NDArray[Any], dtype: str) -> None:
         """Fill `out` with a box; it counts the ghost zones too, and of derivatives lies inside them.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
+from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
+from tailrace.formats.overlaps import overlap
 from tailrace.io.placement import Box, Stored, Triple, triple
 from tailrace.io.values import Scalar
 
 from ..files.records import Record, Records
-from ..run.dim import Dim, Run
-from ..run.found import Source
+from ..run.dimensions import Dimensions
+from ..run.run import PencilRun
+from ..run.sources import SnapshotSource
 from .persist import as_scalars, joined, read_persist
 
 
 @dataclass(frozen=True)
-class Head:
+class SnapshotHead:
     """What the records of a file say.
 
     :param kind: "dist" one file for each process, "collect_xy" one for each layer of processes in z, "collect" one.
     :param fields: their number.
-    :param offset: of the first field, in the bytes of `pieces`; where there are none, in the file.
-    :param pieces: of the record of fields.
+    :param pieces: of the record of fields; () where the file begins with them, without a record.
     :param end: the first byte behind the grid: the persistent variables.
     :param deltay: of a shearing box.
     """
@@ -36,7 +40,6 @@ class Head:
     kind: str
     order: str
     fields: int
-    offset: int
     pieces: tuple[tuple[int, int], ...]
     end: int
     time: float
@@ -44,7 +47,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Part:
+class SnapshotPart:
     """The part of the fields in one file.
 
     :param path: the file.
@@ -59,19 +62,18 @@ class Part:
     start: Triple
 
 
-class RecordSnapshot:
+class FortranSnapshot:
     """A snapshot whose fields are in records of Fortran, or without records in one file.
 
     :param run: of the data directory, or of one process alone.
-    :param alone: the file of one process is all that is wanted.
     :raises IoError: its first file is damaged, or of another size than `dim.dat` says.
     """
 
-    def __init__(self, run: Run, source: Source, alone: bool = False) -> None:
-        self.source, self._run, self._alone = source, run, alone
+    def __init__(self, run: PencilRun, source: SnapshotSource) -> None:
+        self.source, self._run = source, run
         self.head = self._read_head(source.path)
-        self._heads: dict[Path, Head] = {source.path: self.head}
-        self._parts: list[Part] = []
+        self._heads: dict[Path, SnapshotHead] = {source.path: self.head}
+        self._parts: list[SnapshotPart] = []
         self.time = self.head.time
         self._real = f"{self.head.order}{run.dim.real}"
 
@@ -97,26 +99,25 @@ class RecordSnapshot:
     @property
     def is_whole(self) -> bool:
         """Whether its first file has the whole box."""
-        dim = self._run.dim
-        split = 1
-        if dim.processes is not None:
-            px, py, pz = dim.processes
-            split = {"dist": px * py * pz, "collect_xy": pz, "collect": 1}[self.head.kind]
-        return split == 1
+        return self._processes_of(self.head) == self._run.dim.ranks
 
-    def part_of(self, process: int) -> tuple[Box, Run]:
-        """The points in the file of a process, without ghost zones, and the run as if they were all."""
-        dim = self._run.dim
-        x, y, z = self._run.place(process)
-        box = dim.box_at((x, y, z))
+    def _processes_of(self, head: SnapshotHead) -> int:
+        """How many processes have their values in one file."""
+        px, py, _ = self._run.dim.processes or (1, 1, 1)
+        return {"dist": 1, "collect_xy": px * py, "collect": self._run.dim.ranks}[head.kind]
+
+    def part_of(self, process: int) -> PencilRun:
+        """The run as if the points in the file of a process were all."""
+        dim, points = self._run.dim, self._run.points
+        box = dim.box_at(self._run.place(process))
         if self.head.kind == "collect_xy":
             box = Box((0, 0, box.start[2]), (*dim.points[:2], box.count[2]))
-        return box, replace(self._run, dim=replace(dim, points=box.count, processes=None))
+        own = None if points is None else points.cut(box)
+        return replace(self._run, dim=replace(dim, points=box.count, processes=None), points=own)
 
     def variables(self) -> dict[str, Stored]:
         """The fields, with ghost zones."""
-        dtype = "float32" if self._run.dim.real == "f4" else "float64"
-        return dict.fromkeys(self.names, Stored(dtype, self._run.dim.held, False))
+        return dict.fromkeys(self.names, Stored(self._run.dim.dtype, self._run.dim.held, False))
 
     def scalars(self) -> dict[str, Scalar]:
         """What the snapshot has beside the fields; from all its files."""
@@ -135,63 +136,50 @@ class RecordSnapshot:
         """Fill `out` with a box of a field; the box counts the ghost zones too."""
         field = self.names.index(name)
         for part in self.parts():
-            low = [max(a, b) for a, b in zip(box.start, part.box.start, strict=True)]
-            high = [
-                min(a + n, b + m)
-                for a, n, b, m in zip(box.start, box.count, part.box.start, part.box.count, strict=True)
-            ]
-            if any(a >= b for a, b in zip(low, high, strict=True)):
-                continue
-            x, y, z = (slice(a - s, b - s) for a, b, s in zip(low, high, box.start, strict=True))
-            own = Box(
-                triple(a - b + s for a, b, s in zip(low, part.box.start, part.start, strict=True)),
-                triple(b - a for a, b in zip(low, high, strict=True)),
-            )
-            self._array(part, field).read(own, out[z, y, x])
+            common = overlap(box, part.box)
+            if common is not None:
+                (start, count), place = common
+                inner = Box(triple(a + b for a, b in zip(start, part.start, strict=True)), count)
+                self._array(part, field).read(inner, out[place])
 
     def files(self) -> Iterator[Path]:
         """All its files, by their names."""
-        dim = self._run.dim
-        if self._alone or self.head.kind == "collect" or dim.processes is None:
+        if self._is_one_file:
             yield self.source.path
             return
-        px, py, pz = dim.processes
-        for process in range(0, px * py * pz, 1 if self.head.kind == "dist" else px * py):
+        for process in range(0, self._run.dim.ranks, self._processes_of(self.head)):
             yield self.source.of_process(process)
 
-    def parts(self) -> list[Part]:
+    @property
+    def _is_one_file(self) -> bool:
+        return self.head.kind == "collect" or self._run.dim.processes is None
+
+    def parts(self) -> list[SnapshotPart]:
         """The files, and what of the fields is in each."""
         if not self._parts:
             self._parts = [self._part(path) for path in self.files()]
         return self._parts
 
-    def _part(self, path: Path) -> Part:
+    def _part(self, path: Path) -> SnapshotPart:
         dim = self._run.dim
-        if self._alone or self.head.kind == "collect" or dim.processes is None:
-            return Part(path, Box((0, 0, 0), dim.held), dim.held, (0, 0, 0))
+        if self._is_one_file:
+            return SnapshotPart(path, Box((0, 0, 0), dim.held), dim.held, (0, 0, 0))
         place = self._run.place(int(path.parent.name.removeprefix("proc")))
         if self.head.kind == "collect_xy":
-            place, dim = (0, 0, place[2]), replace(dim, processes=(1, 1, dim.processes[2]))
+            place, dim = (0, 0, place[2]), replace(dim, processes=(1, 1, (dim.processes or place)[2]))
         return _part(path, dim, place)
 
     def check(self) -> list[str]:
         """Damage in its files: records, persistent variables, times that differ."""
-        found = []
-        for part in self.parts():
-            try:
-                self._head_of(part)
-                self._persist(part)
-            except IoError as error:
-                found.append(str(error))
-        return found
+        return errors_of(*(partial(self._persist, part) for part in self.parts()))
 
     # ---- files -------------------------------------------------------------------------------------------------------
-    def _array(self, part: Part, field: int) -> FlatArray:
+    def _array(self, part: SnapshotPart, field: int) -> FlatArray:
         head = self._head_of(part)
-        size = int(np.prod(part.shape)) * np.dtype(self._real).itemsize
-        return FlatArray(part.path, head.offset + field * size, part.shape, self._real, head.pieces)
+        size = math.prod(part.shape) * self._run.dim.width
+        return FlatArray(part.path, field * size, part.shape, self._real, head.pieces)
 
-    def _head_of(self, part: Part) -> Head:
+    def _head_of(self, part: SnapshotPart) -> SnapshotHead:
         if part.path not in self._heads:
             head = self._read_head(part.path)
             first = self.head
@@ -204,54 +192,49 @@ class RecordSnapshot:
             self._heads[part.path] = head
         return self._heads[part.path]
 
-    def _persist(self, part: Part) -> dict[str, NDArray[Any]]:
+    def _persist(self, part: SnapshotPart) -> dict[str, NDArray[Any]]:
         head = self._head_of(part)
-        processes = 1
-        if self._run.dim.processes is not None:
-            px, py, pz = self._run.dim.processes
-            processes = {"dist": 1, "collect_xy": px * py, "collect": px * py * pz}[head.kind]
         with Records(part.path, head.order, self._first()) as records:
-            return read_persist(records, head.end, self._run.dim.real, processes)
+            return read_persist(records, head.end, self._run.dim.real, self._processes_of(head))
 
     def _first(self) -> int:
-        return 0 if self.head.kind != "collect" else self.head.offset + self._raw_bytes(self.head.fields)
+        return self._raw_bytes(self.head.fields) if self.head.kind == "collect" else 0
 
     def _raw_bytes(self, fields: int) -> int:
-        return fields * int(np.prod(self._run.dim.held)) * np.dtype(self._run.dim.real).itemsize
+        return fields * math.prod(self._run.dim.held) * self._run.dim.width
 
-    def _read_head(self, path: Path) -> Head:
+    def _read_head(self, path: Path) -> SnapshotHead:
         if self.source.is_shared:
             return self._read_raw(path)
         with Records(path) as records:
             fields = records.at(0)
             beside = records.at(fields.end)
-            size = np.dtype(self._run.dim.real).itemsize
-            if beside.size == size:
+            if beside.size == self._run.dim.width:
                 return self._layer_head(records, fields, beside, path)
             local = self._local()
             count = self._count(path, fields.size, local.held)
             time, deltay = _grid_record(records, beside, local)
-            return Head("dist", records.order, count, 0, fields.pieces, beside.end, time, deltay)
+            return SnapshotHead("dist", records.order, count, fields.pieces, beside.end, time, deltay)
 
-    def _local(self) -> Dim:
+    def _local(self) -> Dimensions:
         return self._run.dim if self._run.dim.processes is None else self._run.dim.local()
 
-    def _layer_head(self, records: Records, fields: Record, beside: Record, path: Path) -> Head:
+    def _layer_head(self, records: Records, fields: Record, beside: Record, path: Path) -> SnapshotHead:
         dim = self._run.dim
         layer = dim.held
-        if dim.processes is not None and not self._alone:
+        if dim.processes is not None:
             layer = (*dim.held[:2], dim.local().held[2])
         count = self._count(path, fields.size, layer)
         time, end = float(records.values(beside, dim.real)[0]), beside.end
         if end < records.size and records.at(end).size != 4:  # process 0 has the grid of the whole box too
             end = records.at(end).end
-        return Head("collect_xy", records.order, count, 0, fields.pieces, end, time, None)
+        return SnapshotHead("collect_xy", records.order, count, fields.pieces, end, time, None)
 
-    def _read_raw(self, path: Path) -> Head:
+    def _read_raw(self, path: Path) -> SnapshotHead:
         """Without marks around the fields, their number is that with which a record of the grid follows."""
         dim = self._run.dim
         size = path.stat().st_size
-        most = min(dim.mvar + dim.maux + dim.mglobal, size // self._raw_bytes(1))
+        most = min(dim.fields, size // self._raw_bytes(1))
         problem = None
         for count in sorted(range(1, most + 1), key=lambda count: (count != dim.mvar, -count)):
             begin = self._raw_bytes(count)
@@ -259,30 +242,29 @@ class RecordSnapshot:
                 with Records(path, None, begin) as records:
                     beside = records.at(begin)
                     time, deltay = _grid_record(records, beside, dim)
-                    return Head("collect", records.order, count, 0, (), beside.end, time, deltay)
+                    return SnapshotHead("collect", records.order, count, (), beside.end, time, deltay)
             except IoError as error:
                 problem = problem or error
-        one = " x ".join(map(str, dim.held))
+        points = " x ".join(map(str, dim.held))
         raise IoError(
-            f"{path}: has {size} bytes; expected {dim.mvar} to {dim.mvar + dim.maux + dim.mglobal} fields of {one} "
+            f"{path}: has {size} bytes; expected {dim.mvar} to {dim.fields} fields of {points} "
             f"points of precision {dim.precision} ({self._raw_bytes(1)} bytes each), then a record of time and grid"
             + (f" ({problem})" if problem else ": it is cut off")
         )
 
     def _count(self, path: Path, size: int, shape: Triple) -> int:
         dim = self._run.dim
-        one = int(np.prod(shape)) * np.dtype(dim.real).itemsize
-        most = dim.mvar + dim.maux + dim.mglobal
-        if size % one or not 1 <= size // one <= most:
+        field = math.prod(shape) * dim.width
+        if size % field or not 1 <= size // field <= dim.fields:
             raise IoError(
-                f"{path}: its first record has {size} bytes; expected 1 to {most} fields of "
-                f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {one} bytes each, as the dim.dat "
-                "files say"
+                f"{path}: its first record has {size} bytes; expected 1 to {dim.fields} fields of "
+                f"{' x '.join(map(str, shape))} points of precision {dim.precision}, {field} bytes each, as the "
+                "dim.dat files say"
             )
-        return size // one
+        return size // field
 
 
-def _part(path: Path, dim: Dim, place: Triple) -> Part:
+def _part(path: Path, dim: Dimensions, place: Triple) -> SnapshotPart:
     """The points of a process and the ghost zones that it has at the outer boundaries."""
     assert dim.processes is not None
     own = dim.box_at(place)
@@ -293,12 +275,12 @@ def _part(path: Path, dim: Dim, place: Triple) -> Part:
     ]
     box = Box(triple(low), triple(b - a for a, b in zip(low, high, strict=True)))
     shape = triple(n + 2 * g for n, g in zip(own.count, dim.ghosts, strict=True))
-    return Part(path, box, shape, triple(a - b for a, b in zip(low, own.start, strict=True)))
+    return SnapshotPart(path, box, shape, triple(a - b for a, b in zip(low, own.start, strict=True)))
 
 
-def _grid_record(records: Records, record: Record, dim: Dim) -> tuple[float, float | None]:
+def _grid_record(records: Records, record: Record, dim: Dimensions) -> tuple[float, float | None]:
     """Time, and deltay of a shearing box, from the record t, x, y, z, dx, dy, dz (, deltay)."""
-    size = np.dtype(dim.real).itemsize
+    size = dim.width
     count = 1 + sum(dim.held) + 3
     if record.size not in (count * size, (count + 1) * size):
         raise IoError(

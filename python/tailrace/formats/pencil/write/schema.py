@@ -40,7 +40,7 @@ def put(group: h5py.Group, name: str, value: int | str | float | NDArray[Any], r
         group.create_dataset(name, data=np.asarray(value, f"<{real}"))
 
 
-class Settings:
+class PencilSettings:
     """The grid, the units and the sizes of a run, as far as the source tells them, else computed from its grid.
 
     :param attributes: of the source: "grid/dx_1", "unit/length", "settings/nprocx" and so on, where it has them.
@@ -60,6 +60,9 @@ class Settings:
         counts = {name: self._whole(f"settings/{name}", 0 if name.startswith("m") else 1) for name in _COUNTS}
         if counts["mvar"] + counts["maux"] + counts["mglobal"] != fields and fields:
             counts |= {"mvar": fields, "maux": 0, "mglobal": 0}
+        processes = ("nprocx", "nprocy", "nprocz")
+        if any(not counts[name] or n % counts[name] for name, n in zip(processes, points, strict=True)):
+            counts |= dict.fromkeys(processes, 1)  # those of the source divide its whole box, not this part of it
         self.counts = counts
 
     def write(self, file: h5py.File) -> None:

@@ -22,7 +22,7 @@ from tailrace.parallel import on_root
 from . import texts
 from .appended import AppendedFile
 from .columns import ColumnsFile
-from .schema import GHOSTS, Settings, is_of, points_of, put, real_type
+from .schema import GHOSTS, PencilSettings, is_of, points_of, put, real_type
 from .target import PARTIAL, WholeFile
 
 _NAME = re.compile(r"\w{1,64}", re.ASCII)
@@ -54,7 +54,7 @@ class PencilWriter(Writer):
         self._appended: AppendedFile | None = None
         self._snapshots: dict[str, float] = {}
         self._fields: tuple[str, ...] = ()
-        self._settings: Settings | None = None
+        self._settings: PencilSettings | None = None
         self._real = "f8"
         self._periodic: str | None = None  # directions of a box that is not that of the source
 
@@ -121,7 +121,7 @@ class PencilWriter(Writer):
         points = triple(m - 2 * g for m, g in zip(held, inside, strict=True))
         if self.grid is not None and self.grid.points not in (held, points):
             raise InputError(f"{self.path}: arrays of {held} points do not fit a grid of {self.grid.points}")
-        settings = Settings(self.attributes, self._grid_of(points, inside), points, real, len(variables))
+        settings = PencilSettings(self.attributes, self._grid_of(points, inside), points, real, len(variables))
         self._note_ghosts(inside)
         self._tell_box(points)
         name = "var" if self.kind == "var" else f"VAR{index}"
@@ -155,7 +155,7 @@ class PencilWriter(Writer):
         points = self.grid.points if self.grid is not None else points_of(self.attributes)
         settings = None
         if group == "part" and points is not None:
-            settings = Settings(self.attributes, self.grid, points, real, 0)
+            settings = PencilSettings(self.attributes, self.grid, points, real, 0)
 
         def layout(file: h5py.File) -> None:
             for name, stored in variables.items():
@@ -244,7 +244,7 @@ class PencilWriter(Writer):
         settings, fields = self._settings, self._fields
         points = points_of(self.attributes)
         if settings is None and points is not None:  # averages and the like need the sizes of their run, too
-            settings = Settings(self.attributes, None, points, self._real, 0)
+            settings = PencilSettings(self.attributes, None, points, self._real, 0)
         if settings is not None:
             given = texts.text_of(self.attributes, "pencil/index.pro")
             if fields or given:

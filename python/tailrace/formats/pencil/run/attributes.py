@@ -11,51 +11,36 @@ A writer of the Pencil Code's HDF5 files takes it from there, whatever was in be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tailrace.core import IoError
 from tailrace.io.values import Attribute
 
-from .dim import Run, read_text
+from .run import PencilRun
 
-if TYPE_CHECKING:
-    from .grid import Points
-
-TEXTS = ("index.pro", "varname.dat", "particle_index.pro", "param.nml", "param2.nml", "legend.dat", "pdim.dat")
 _MOST_BYTES = 60_000  # of a text: HDF5 stores attributes below 64 KiB
 
 
-def carried(run: Run, points: Points | None) -> dict[str, Attribute]:
-    """Attributes of a run.
-
-    :param points: its grid, with ghost zones.
-    """
+def run_attributes(run: PencilRun) -> dict[str, Attribute]:
+    """Attributes of a run."""
     found: dict[str, Attribute] = {}
-    if points is not None:
-        for name, axis, low in zip("xyz", points.axes, run.parameters.get("init_pars/xyz0", [None] * 3), strict=False):
-            found[f"grid/{name}"] = [float(value) for value in axis.points]
-            found[f"grid/d{name}"] = axis.spacing
-            found[f"grid/L{name}"] = axis.length
-            found[f"grid/d{name}_1"] = [float(value) for value in axis.inverse]
-            found[f"grid/d{name}_tilde"] = [float(value) for value in axis.tilde]
-            if isinstance(low, int | float):
-                found[f"grid/O{name}"] = float(low)
+    axes = run.points.axes if run.points is not None else ()
+    corner = [*run.parameters.get("init_pars/xyz0", ()), None, None, None]
+    for name, axis, low in zip("xyz", axes, corner, strict=False):
+        found[f"grid/{name}"] = [float(value) for value in axis.points]
+        found[f"grid/d{name}"] = axis.spacing
+        found[f"grid/L{name}"] = axis.length
+        found[f"grid/d{name}_1"] = [float(value) for value in axis.inverse]
+        found[f"grid/d{name}_tilde"] = [float(value) for value in axis.tilde]
+        if isinstance(low, int | float):
+            found[f"grid/O{name}"] = float(low)
     for name in ("mvar", "maux", "mglobal"):
         found[f"settings/{name}"] = getattr(run.dim, name)
-    for axis_name, count in zip("xyz", run.dim.processes or (), strict=False):
-        found[f"settings/nproc{axis_name}"] = count
+    for name, count in zip("xyz", run.dim.processes or (), strict=False):
+        found[f"settings/nproc{name}"] = count
     found |= _units(run)
-    for name in TEXTS:
-        try:
-            text = read_text(run.data / name) if (run.data / name).is_file() else ""
-        except IoError:
-            continue  # it is no text of the code, or a very long one
-        if text and len(text) <= _MOST_BYTES and "\0" not in text:
-            found[f"pencil/{name}"] = text
-    return found
+    short = {name: text for name, text in run.texts.items() if text and len(text) <= _MOST_BYTES and "\0" not in text}
+    return found | {f"pencil/{name}": text for name, text in short.items()}
 
 
-def _units(run: Run) -> dict[str, Attribute]:
+def _units(run: PencilRun) -> dict[str, Attribute]:
     """The units of the parameters, and those that the code derives of them."""
     base = {name: run.parameter(f"init_pars/unit_{name}") for name in ("density", "length", "velocity")}
     if not all(isinstance(value, int | float) for value in base.values()):

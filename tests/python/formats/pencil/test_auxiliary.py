@@ -15,9 +15,9 @@ import pytest
 import tailrace as tr
 from helpers.inputs.pencil_data import AVERAGES, HISTORY, TIMES, Run
 from tailrace import _core
-from tailrace.formats.pencil.auxiliary import others_at, others_in
-from tailrace.formats.pencil.run.dim import read_dim
-from tailrace.formats.pencil.run.found import source_at
+from tailrace.formats.pencil.auxiliary import auxiliary_at, auxiliary_in
+from tailrace.formats.pencil.run.dimensions import read_dim
+from tailrace.formats.pencil.run.sources import source_at
 from tailrace.formats.pencil.snapshots.hdf5 import Hdf5Snapshot
 from tailrace.formats.pencil.time_series import read_time_series
 from tailrace.io.placement import Box
@@ -33,7 +33,7 @@ def run(request, tmp_path):
 
 def opened(path, parameters=None):
     """The dataset as other ranks get it."""
-    return pickle.loads(pickle.dumps(others_at(Path(path), parameters or {})))
+    return pickle.loads(pickle.dumps(auxiliary_at(Path(path), parameters or {})))
 
 
 def whole(dataset, position, name):
@@ -83,9 +83,9 @@ def test_names_come_from_the_list_of_the_run(run):
     (run.data.parent / "zaver.in").write_text("bxmxy(e12.4)\n# no name\nbymxy\n bzmxy  ! last\n")
     assert list(opened(run.data / "proc0" / "zaverages.dat").variables(0)) == list(AVERAGES)
     with pytest.raises(_core.InputError, match="3 averages at each time; found 2 names"):
-        others_at(run.data / "proc0" / "zaverages.dat", {"names": "a,b"})
+        auxiliary_at(run.data / "proc0" / "zaverages.dat", {"names": "a,b"})
     with pytest.raises(_core.InputError, match="'name' is unknown; there is names"):
-        others_at(run.data / "proc0" / "zaverages.dat", {"name": "a,b"})
+        auxiliary_at(run.data / "proc0" / "zaverages.dat", {"name": "a,b"})
 
 
 def test_a_restart_from_an_older_snapshot_replaces_what_came_later(run):
@@ -171,7 +171,7 @@ def test_time_series_are_tables(tmp_path):
     for text, what in (("    0  0.1 5\n", "line 2 must have 4 numbers"), ("a b c d\n", "line 2 must have 4 numbers")):
         path.write_text(HISTORY.splitlines(keepends=True)[0] + text)
         with pytest.raises(_core.IoError, match=what):
-            others_at(path, {})
+            auxiliary_at(path, {})
 
 
 def test_time_series_in_hdf5(tmp_path):
@@ -202,7 +202,7 @@ def test_hdf5_groups_behind_the_last_do_not_count(tmp_path):
         with h5py.File(path, "r+") as file:
             file[name][...] = value
         with pytest.raises(_core.IoError, match=what):
-            others_at(path, {})
+            auxiliary_at(path, {})
 
 
 def test_links_out_of_a_file_are_not_followed(tmp_path):
@@ -215,7 +215,7 @@ def test_links_out_of_a_file_are_not_followed(tmp_path):
         file["1/data"] = h5py.ExternalLink(str(tmp_path / "secret.h5"), "data")
         file["last"] = np.array([1], "i4")
     with pytest.raises(_core.IoError, match="no array in the file itself"):
-        others_at(run.data / "slices" / "bb1_xy.h5", {})
+        auxiliary_at(run.data / "slices" / "bb1_xy.h5", {})
 
 
 def test_what_is_there_is_listed_once(run):
@@ -223,7 +223,7 @@ def test_what_is_there_is_listed_once(run):
     run.add_averages()
     run.add_particles()
     (run.data / "time_series.dat").write_text(HISTORY)
-    found = [Path(path).relative_to(run.data).as_posix() for path in others_in(run.data)]
+    found = [Path(path).relative_to(run.data).as_posix() for path in auxiliary_in(run.data)]
     assert sorted(found) == [
         "proc0/PVAR2", "proc0/slice_bb1.xy", "proc0/slice_bb1.xz", "proc0/slice_bb1.yz", "proc0/zaverages.dat",
         "time_series.dat", "xyaverages.dat",
@@ -234,7 +234,7 @@ def damaged(run, path, raw):
     """Open and read all of a file with other bytes: an error of ours, or values; nothing else."""
     path.write_bytes(raw)
     try:
-        found = others_at(path, NAMES if path.name == "zaverages.dat" else {})
+        found = auxiliary_at(path, NAMES if path.name == "zaverages.dat" else {})
         if found is None:
             return 0
         for at in range(len(found.steps)):
@@ -275,17 +275,17 @@ def test_missing_parts_and_other_sizes_are_told(tmp_path):
     run.add_slices(), run.add_averages(), run.add_particles()
     (run.data / "proc1" / "slice_bb1.xy").unlink()
     with pytest.raises(_core.IoError, match="a file is missing"):
-        others_at(run.data / "proc0" / "slice_bb1.xy", {})
+        auxiliary_at(run.data / "proc0" / "slice_bb1.xy", {})
     (run.data / "proc3" / "PVAR2").unlink()
     with pytest.raises(_core.IoError, match="proc3"):
-        others_at(run.data / "proc0" / "PVAR2", {})
+        auxiliary_at(run.data / "proc0" / "PVAR2", {})
     shutil.copy(run.data / "proc0" / "slice_bb1.yz", run.data / "proc0" / "slice_bb1.xz")
     with pytest.raises(_core.IoError, match="its first record has"):
-        others_at(run.data / "proc1" / "slice_bb1.xz", {})
+        auxiliary_at(run.data / "proc1" / "slice_bb1.xz", {})
     other = Run(tmp_path / "other" / "data")
     other.add_averages((0.0, 0.3, 0.5))
     shutil.copy(other.data / "proc1" / "zaverages.dat", run.data / "proc1" / "zaverages.dat")
-    found = others_at(run.data / "proc0" / "zaverages.dat", NAMES)
+    found = auxiliary_at(run.data / "proc0" / "zaverages.dat", NAMES)
     with pytest.raises(_core.IoError, match="has the time 0"):
         whole(found, 1, "bxmxy")
     assert found.check(0) == [] and len(found.check(1)) == 1
@@ -302,14 +302,14 @@ def test_the_twins_have_the_same_slices_and_averages():
     base = samples()
     for path in sorted((base / "hdf5" / "data" / "slices").glob("*.h5")):
         field, plane = path.stem.rsplit("_", 1)
-        one = others_at(next((base / "dist" / "data").glob(f"proc*/slice_{field}.{plane}")), {})
-        two = others_at(path, {})
+        one = auxiliary_at(next((base / "dist" / "data").glob(f"proc*/slice_{field}.{plane}")), {})
+        two = auxiliary_at(path, {})
         assert one.steps == two.steps
         for at in range(len(one.steps)):
             assert one.scalars(at) == two.scalars(at)
             np.testing.assert_array_equal(whole(one, at, field), whole(two, at, field))
-    one = others_at(base / "dist" / "data" / "proc0" / "zaverages.dat", NAMES)
-    two = others_at(base / "hdf5" / "data" / "averages" / "z.h5", {})
+    one = auxiliary_at(base / "dist" / "data" / "proc0" / "zaverages.dat", NAMES)
+    two = auxiliary_at(base / "hdf5" / "data" / "averages" / "z.h5", {})
     assert one.steps == two.steps
     for at in range(len(one.steps)):
         for name in AVERAGES:
@@ -349,4 +349,4 @@ def test_chunks_that_need_much_memory_are_refused(tmp_path, where):
         file["0/time" if path.name == "z.h5" else "time"] = 0.5
         file["last"] = np.array([0], "i4")
     with pytest.raises(_core.IoError, match=rf"{path.name}: its /{name} has chunks of .* expected at most 67108864"):
-        others_at(path, {}) or Hdf5Snapshot(source_at(path), read_dim(run.data / "dim.dat"))
+        auxiliary_at(path, {}) or Hdf5Snapshot(source_at(path), read_dim(run.data / "dim.dat"))

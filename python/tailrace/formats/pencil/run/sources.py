@@ -10,15 +10,13 @@ _NAME = re.compile(r"(VAR(\d{1,9})|var\.dat|var)(\.h5)?")
 
 
 @dataclass(frozen=True)
-class Source:
-    """A snapshot.
+class SnapshotSource:
+    """A snapshot, by its name.
 
-    :param name: "VAR1", "var.dat".
     :param number: of VARn; None of var.dat, which is written again and again.
     :param path: its file in `allprocs`, or that of process 0.
     """
 
-    name: str
     number: int | None
     path: Path
 
@@ -37,20 +35,20 @@ class Source:
         return self.path if self.is_shared else self.path.parent.parent / f"proc{process}" / self.path.name
 
 
-def source_at(path: Path) -> Source | None:
+def source_at(path: Path) -> SnapshotSource | None:
     """The snapshot with the name of a path; None where it is not the name of one."""
     match = _NAME.fullmatch(path.name)
     if match is None or (match[1] == "var" and not match[3]):
         return None
-    return Source(path.stem if match[3] else path.name, int(match[2]) if match[2] else None, path)
+    return SnapshotSource(int(match[2]) if match[2] else None, path)
 
 
-def snapshots_in(data: Path) -> tuple[list[Source], list[str]]:
+def snapshots_in(data: Path) -> tuple[list[SnapshotSource], list[str]]:
     """The snapshots of a data directory in the order of their numbers, var.dat last, and notes.
 
     Where one is there twice, as after a conversion, that in `allprocs` is taken, an HDF5 file first.
     """
-    found: dict[str, Source] = {}
+    sources: dict[str, SnapshotSource] = {}
     notes = []
     for directory in (data / "proc0", data / "allprocs"):
         files = sorted(directory.iterdir()) if directory.is_dir() else []
@@ -59,8 +57,7 @@ def snapshots_in(data: Path) -> tuple[list[Source], list[str]]:
             if source is None or not path.is_file():
                 continue
             key = "var.dat" if source.number is None else f"VAR{source.number}"
-            if key in found:
-                notes.append(f"{source.path} is read; {found[key].path}, another form of {key}, is not.")
-            found[key] = source
-    last = max((source.number for source in found.values() if source.number is not None), default=0) + 1
-    return sorted(found.values(), key=lambda one: last if one.number is None else one.number), notes
+            if key in sources:
+                notes.append(f"{source.path} is read; {sources[key].path}, another form of {key}, is not.")
+            sources[key] = source
+    return sorted(sources.values(), key=lambda source: (source.number is None, source.number)), notes

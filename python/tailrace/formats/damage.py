@@ -1,0 +1,45 @@
+"""Looking for damage in files of other programs. Local."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tailrace.core import IoError
+from tailrace.io.dataset import Dataset
+from tailrace.io.placement import boxes_of
+
+_PIECE = 1 << 20  # values that are looked at at once
+
+
+def not_finite(dataset: Dataset, position: int, name: str) -> str:
+    """How many values of a variable of a step are not finite, and where the first is; "" where all are finite.
+
+    :raises IoError: the values cannot be read.
+    """
+    stored = dataset.variables(position)[name]
+    if not stored.dtype.startswith("float") or 0 in stored.shape:
+        return ""
+    count, first = 0, ""
+    for box in boxes_of(stored.shape, _PIECE):
+        values = np.empty(box.count[::-1], stored.dtype)
+        dataset.read(position, name, box, values)
+        bad = ~np.isfinite(values)
+        if bad.any():
+            k, j, i = np.unravel_index(int(bad.argmax()), bad.shape)
+            x, y, z = box.start
+            first = first or (f"row {y + j}" if stored.is_list else f"point {x + i}, {y + j}, {z + k}")
+            count += int(bad.sum())
+    return f"{name} has {count} values that are not finite, the first at {first}" if count else ""
+
+
+def errors_of(*looks: Callable[[], object]) -> list[str]:
+    """What is damaged, as the functions say that read it."""
+    errors = []
+    for look in looks:
+        try:
+            look()
+        except IoError as error:
+            errors.append(str(error))
+    return errors

@@ -1,0 +1,39 @@
+"""What the datasets of averages and slices share. Local."""
+
+from __future__ import annotations
+
+from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid, triple
+
+from ..dataset import PencilDataset
+from ..run.run import PencilRun
+
+
+class PlaneDataset(PencilDataset):
+    """Variables that are constant or cut in one or two directions: their shape has one point there.
+
+    :param kind: "averages/z", "slices/bb1_xy".
+    :param shape: of each variable, x, y, z.
+    """
+
+    def __init__(self, path: str, run: PencilRun, kind: str, shape: Triple) -> None:
+        super().__init__(path, run, kind)
+        self._shape = shape
+        whole = None if run.points is None else run.points.placed(False, None)
+        if whole is None or any(n not in (1, m) for n, m in zip(shape, whole.points, strict=True)):
+            return
+        x, y, z = (
+            along if n > 1 else ()
+            for along, n in zip(
+                whole.coordinates if isinstance(whole, StretchedGrid) else ((),) * 3, shape, strict=True
+            )
+        )
+        if any(map(len, (x, y, z))):
+            self.grid = StretchedGrid(shape, whole.origin, whole.spacing, coordinates=(x, y, z))
+        else:
+            self.grid = UniformGrid(shape, whole.origin, whole.spacing)
+
+
+def flat_box(box: Box, *directions: int) -> Box:
+    """A box of the grid as that of what is cut or averaged in directions: one point there."""
+    start = triple(0 if at in directions else low for at, low in enumerate(box.start))
+    return Box(start, triple(1 if at in directions else n for at, n in enumerate(box.count)))

@@ -1,0 +1,123 @@
+"""What belongs to all files of a data directory of the Pencil Code, read once where a path in it is opened. Local."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tailrace.core import IoError
+from tailrace.formats.file_bytes import is_hdf5
+from tailrace.formats.texts import read_text
+from tailrace.io.placement import Triple
+
+from ..files.hdf5 import open_hdf5
+from .dimensions import Dimensions, dim_of_hdf5, process_place, read_dim
+from .grid import Points, read_points
+from .names import field_names
+from .parameters import MOST_BYTES, Value, parse_parameters
+
+_NEEDED = ("index.pro", "varname.dat", "param.nml", "param2.nml")
+_MORE = ("particle_index.pro", "legend.dat", "pdim.dat")  # without which all fields can be read
+
+
+@dataclass(frozen=True, eq=False)
+class PencilRun:
+    """What all files of a run need.
+
+    :param data: the data directory.
+    :param dim: of the whole grid.
+    :param points: the whole grid, with ghost zones; None where no file tells it.
+    :param fields: names of the fields of a snapshot in their order, as far as `index.pro` and `varname.dat` tell them.
+    :param aliases: another usual name of a field -> the name in `fields`.
+    :param parameters: of `param.nml` and, where both have one, of `param2.nml`: "init_pars/lperi" -> values.
+    :param texts: its small files by their names; "" where it has none.
+    """
+
+    data: Path
+    dim: Dimensions
+    points: Points | None = None
+    fields: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, list[Value]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    _places: dict[int, Triple] = field(default_factory=dict, repr=False)  # those that were read
+
+    def parameter(self, *names: str) -> Any:
+        """The first value of the first of these parameters that there is, else None."""
+        return next((self.parameters[name][0] for name in names if self.parameters.get(name)), None)
+
+    def place(self, process: int) -> Triple:
+        """Position of a process in the grid of processes: from its own `dim.dat`, else by its number.
+
+        :raises IoError: its `dim.dat` contradicts that of the data directory.
+        """
+        if process not in self._places:
+            y_is_slowest = self.parameter("init_pars/lprocz_slowest") is False
+            self._places[process] = process_place(self.data, self.dim, process, y_is_slowest)
+        return self._places[process]
+
+    def process_files(self, name: str) -> Iterator[tuple[int, Path]]:
+        """The number of each process, and the path that its file of a name has."""
+        for process in range(self.dim.ranks):
+            yield process, self.data / f"proc{process}" / name
+
+
+def read_run(data: Path, dim: Dimensions, points: Points | None = None) -> PencilRun:
+    """All that belongs to the files of a data directory.
+
+    :param points: the grid, where it is known; else it is read.
+    :raises IoError: one of its texts or its grid is damaged, or does not fit the sizes.
+    """
+    texts = {name: read_text(data / name, MOST_BYTES) for name in _NEEDED}
+    for name in _MORE:
+        try:
+            texts[name] = read_text(data / name)
+        except IoError:
+            texts[name] = ""  # it is no text of the code
+    fields, aliases = field_names(texts["index.pro"], texts["varname.dat"], dim.fields)
+    parameters = {**parse_parameters(texts["param.nml"]), **parse_parameters(texts["param2.nml"])}
+    run = PencilRun(data, dim, points, fields, aliases, parameters, texts)
+    return run if points is not None else replace(run, points=read_points(data, dim, run.place))
+
+
+def run_in(data: Path, hdf5: Sequence[Path] = ()) -> PencilRun:
+    """The run of a data directory.
+
+    :param hdf5: files that may tell its sizes, too.
+    :raises IoError: no file tells its sizes, or one of its files is damaged.
+    """
+    if (data / "dim.dat").exists():
+        return read_run(data, read_dim(data / "dim.dat"))
+    for path in filter(is_hdf5, (*hdf5, data / "grid.h5")):
+        with open_hdf5(path) as file:
+            dim = dim_of_hdf5(file)
+        if dim is not None:
+            return read_run(data, dim)
+    raise IoError(f"{data}: has neither a dim.dat nor a HDF5 file with settings: the sizes are not known")
+
+
+def find_data(path: Path) -> Path | None:
+    """The data directory at a path: itself, or its `data`; None where it is neither."""
+    for directory in (path, path / "data"):
+        if directory.is_dir() and _is_data(directory):
+            return directory
+    return None
+
+
+def _is_data(directory: Path) -> bool:
+    texts = [(directory / name).is_file() for name in ("index.pro", "param.nml")]
+    if any(texts) or not (directory / "dim.dat").is_file():
+        return all(texts) or (directory / "dim.dat").is_file()
+    try:
+        read_dim(directory / "dim.dat")
+    except IoError:
+        return False
+    return True
+
+
+def data_above(path: Path) -> Path | None:
+    """The data directory of a file: one directory above that of the file, or its own; None where it is in none."""
+    directories = (path.absolute().parent.parent, path.absolute().parent)
+    return next((directory for directory in directories if find_data(directory) == directory), None)
