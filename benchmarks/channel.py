@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from tailrace import _core
+from tailrace import core as _core
 
 POINTS = (128, 129, 84)
 KINDS = ("box", "walls", "stretched", "one-sided", "scalar")

@@ -20,7 +20,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow import body, forces
 
 DOWNSTREAM = 14.0  # diameters from the centre of the cylinder to the outflow

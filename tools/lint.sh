@@ -42,4 +42,5 @@ check "clang-tidy" clang_tidy
 cp build/python/bindings/_core.pyi python/tailrace/
 check "mypy" $bin/mypy
 check "layers" $bin/python tools/check_layers.py
+check "names of engines" $bin/python tools/check_engine_names.py
 exit $status

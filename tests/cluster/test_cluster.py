@@ -16,7 +16,7 @@ from helpers.harness.engines import ENGINES
 from helpers.harness.program import LIMIT
 from helpers.harness.streams import ENDS
 from helpers.inputs.analyses import assert_close, output, write_case
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.io.time_series import read_time_series
 
 TIMES = int(os.environ.get("TAILRACE_TEST_CLUSTER", "2"))

@@ -21,7 +21,7 @@ import campaign
 from damages import damage
 
 import tailrace as tr
-from tailrace import _core
+from tailrace import core as _core
 
 ALLOWED = (tr.Error, OSError, ValueError)
 MEMORY = 768 << 20  # bytes that a reader may take: the samples have a few MiB

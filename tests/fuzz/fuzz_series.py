@@ -20,7 +20,7 @@ import numpy as np
 from damages import damage
 
 import tailrace as tr
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.io import guard
 
 SHAPE = (5, 4, 6)  # z, y, x

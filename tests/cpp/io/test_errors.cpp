@@ -2,6 +2,7 @@
 #include "io/shared_folder.hpp"
 #include "io/thrown.hpp"
 #include <tailrace/io/engine/parameters.hpp>
+#include <tailrace/io/engine_traits.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -67,7 +68,7 @@ TEST_P(SeriesErrors, TargetsThatCannotBe) {
   EXPECT_TRUE(
       has(error_of<IoError>([&] { Series(folder + "/no/run", Mode::write, comm, request); }), "/no does not exist"));
   if (comm.rank() == 0) { // create a directory instead of a file, or a file instead of a directory
-    if (engine() == "hdf5")
+    if (engine_traits(engine()).one_file)
       fs::create_directory(path());
     else
       std::ofstream(path()) << "something else";
@@ -104,7 +105,7 @@ TEST_P(SeriesErrors, ExclusiveReplacesNothing) {
 
 TEST_P(SeriesErrors, ForeignContents) {
   if (comm.rank() == 0) {
-    if (engine() == "hdf5")
+    if (engine_traits(engine()).one_file)
       std::ofstream(path()) << "this is no HDF5 file";
     else
       fs::create_directory(path());
@@ -226,8 +227,8 @@ private:
 
 TEST_P(SeriesErrors, OneRankThatCannotWriteStopsAll) {
   // If rank 0 writes for other ranks, rank 0 fails while the others still have more than one message to send.
-  const bool collects =
-      GetParam() == "mpiio_small" || (engine() == "raw" && GetParam() != "raw" && GetParam() != "raw_dist");
+  const bool collects = GetParam() == "mpiio_small" ||
+                        (engine() == "raw" && GetParam() != "raw" && GetParam() != "raw_dist"); // engine: its knobs
   const Index3 large{256, 128, 96};
   for (const auto &[n, bytes] : {std::pair{points, rlim_t{1000}}, std::pair{large, rlim_t{1500000}}}) {
     const std::string place = path(n == points ? "small" : "large");
@@ -239,7 +240,7 @@ TEST_P(SeriesErrors, OneRankThatCannotWriteStopsAll) {
       write_step(out, 2, n);
     };
     EXPECT_TRUE(has(error_of<IoError>(write_limited), "File too large"));
-    if (engine() == "bp5" || engine() == "bp4") { // ADIOS2 cannot drop the step
+    if (engine_traits(engine()).owns_directory) { // ADIOS2 cannot drop the step
       out.close();
       out = Series(place, Mode::append, comm, options());
     }

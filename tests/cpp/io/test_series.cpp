@@ -88,15 +88,15 @@ TEST_P(SeriesTest, StoresFloat32OnRequest) {
 
 TEST_P(SeriesTest, AllOnOneRankAndManyChunks) {
   Options request = options();
-  if (engine() == "bp5")
+  if (engine() == "bp5") // engine: how it lays out its files
     request.parameters = {{"aggregationtype", "TwoLevelShm"}, {"NumAggregators", "1"}, {"StatsLevel", "1"}};
-  if (engine() == "bp4")
+  if (engine() == "bp4") // engine: how it lays out its files
     request.parameters = {{"substreams", "1"}};
-  if (engine() == "adios_hdf5")
+  if (engine() == "adios_hdf5") // engine: how it lays out its files
     request.parameters = {{"h5collectivempio", "yes"}, {"H5ChunkDim", "4 4 4"}};
-  if (engine() == "sion")
+  if (engine() == "sion") // engine: how it lays out its files
     request.parameters = {{"chunk_bytes", "5000"}, {"block_bytes", "512"}, {"files", "2"}};
-  if (engine() == "hdf5") // a chunk has three planes of ux, and the last chunk is not full
+  if (engine() == "hdf5") // engine: a chunk has three planes of ux, and the last chunk is not full
     request.parameters = {{"transfer", "collective"}, {"chunk_bytes", "5000"}};
   request.parameters["sync"] = "on";
   {

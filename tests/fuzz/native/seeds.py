@@ -100,7 +100,7 @@ def bp(folder: Path) -> list[dict[str, bytes]]:
         # The fuzzer reads the length of the large files only.
         files |= {name: text[:64] for name, text in files.items() if name.startswith("data.")}
         seeds += [files, {"md.idx": files["md.idx"], "md.0": files["md.0"]}]
-        if engine == "bp4":
+        if engine == "bp4":  # engine: it has no mmd.0
             seeds[-1]["data.0"] = files["data.0"]
     return seeds
 

@@ -10,7 +10,7 @@ import pytest
 from mpi4py import MPI
 
 from helpers.harness import mpi_run
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.io.time_series import read_time_series
 
 

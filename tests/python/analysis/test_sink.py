@@ -12,9 +12,9 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace._core import FileLock, InputError, IoError
 from tailrace.analysis.earlier_results import check_free, of_analysis, refusal
 from tailrace.analysis.results import Results, Sink, check_results, last_result, sort
+from tailrace.core import FileLock, InputError, IoError
 from tailrace.io import series
 from tailrace.io.found import Found
 from tailrace.io.time_series import TimeSeriesError, read_provenance, read_time_series

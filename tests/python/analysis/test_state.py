@@ -11,8 +11,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace._core import IoError
 from tailrace.analysis import state
+from tailrace.core import IoError
 from tailrace.flow.checkpoint import CheckpointStore, OpenCheckpoint, State
 from tailrace.io import series
 

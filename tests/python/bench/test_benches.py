@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.bench.benches import benches
 from tailrace.bench.io.bench import IoBench
 from tailrace.bench.ranks.job import Job

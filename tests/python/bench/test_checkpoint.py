@@ -15,7 +15,7 @@ from tailrace.bench.checkpoint.element_lists import ElementLists, first_rows
 from tailrace.bench.ranks.driver import Driver
 from tailrace.bench.records.results import ResultFile, read_results
 from tailrace.bench.records.summary import summarise
-from tailrace.io.series import Step
+from tailrace.io.series import ArrayStep
 
 ENGINES = ("raw", "raw,strategy=dist", "mpiio", "hdf5", "bp4", "bp5", "sion")
 SMALL = ("checkpoint", "--elements", 50, "--columns", 3, "--small-steps", 2, "--rounds", 1)
@@ -114,7 +114,7 @@ def test_inside_a_job_of_mpi(tmp_path):
 @pytest.mark.parametrize("wrong", [("restart same", 0), ("restart other", 1)])
 def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
     """An engine that reads a wrong last value, in one of the two jobs."""
-    read = Step.read
+    read = ArrayStep.read
 
     def read_wrong(self, name, *arguments, **more):
         values = read(self, name, *arguments, **more)
@@ -127,7 +127,7 @@ def test_wrong_values_are_found(tmp_path, monkeypatch, wrong):
         for number, job in enumerate(lists().jobs({"here": tmp_path})):
             with monkeypatch.context() as context:
                 if number == wrong[1]:
-                    context.setattr(Step, "read", read_wrong)
+                    context.setattr(ArrayStep, "read", read_wrong)
                 job.program.run(MPI.COMM_SELF, job, driver.take)
     # Once, as a way with wrong values is not tried again; what reads it first also says that of the write.
     assert driver.failures == len(driver.notes) == (2 if wrong[1] == 0 else 1)

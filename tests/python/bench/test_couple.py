@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from helpers.harness import mpi_run
 from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.bench.couple import consumer as couple_consumer
 from tailrace.bench.couple.consumer import Consumed, ConsumerProgram
 from tailrace.bench.couple.plan import CouplePlan

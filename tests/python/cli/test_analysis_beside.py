@@ -19,7 +19,7 @@ from helpers.harness import mpi_run
 from helpers.harness.program import Program
 from helpers.harness.streams import FOREIGN, slow
 from helpers.inputs.analyses import assert_close, output, script, write_case
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.cli.ranks import beside
 from tailrace.io.time_series import read_time_series
 

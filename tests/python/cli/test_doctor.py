@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.cli import doctor
 
 WHOLE = {

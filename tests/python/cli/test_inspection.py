@@ -16,6 +16,7 @@ from helpers.harness.as_click import invoke as tailrace
 from helpers.inputs import sidecar
 from helpers.programs import flipped_bits
 from tailrace.cli import listing
+from tailrace.core import engine_traits
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.inspection import contents as inspection
 from tailrace.io import series as tr
@@ -232,12 +233,12 @@ def test_verify_names_a_truncated_file(tmp_path, engine, cut):
     path = write(tmp_path / PATHS[engine])
     file = data_file(path, engine, 1)
     with file.open("r+b") as opened:
-        opened.truncate(file.stat().st_size - (min(cut, 2000) if engine == "raw" else cut))
+        opened.truncate(file.stat().st_size - (min(cut, 2000) if engine_traits(engine).file_names else cut))
     result = tailrace("verify", path)
     assert result.exit_code == 1, result.stdout
     assert all(line.startswith(f"{path}: damaged: ") for line in result.stdout.splitlines())
     assert (file.name if engine != "hdf5" else str(path)) in result.stdout
-    if engine == "raw":
+    if engine_traits(engine).file_names:
         assert "ux: block (0:10, 0:7, 0:5) of step 10: " in result.stdout and result.stdout.count("\n") == 1
 
 

@@ -24,6 +24,7 @@ from tailrace.cli.main import app
 from tailrace.cli.ranks import launch
 from tailrace.conversion import pieces
 from tailrace.conversion.draft import Draft
+from tailrace.core import engine_traits
 from tailrace.io import series
 
 ENGINES = ("hdf5", "bp4", "bp5", "raw", "mpiio", "sion", "adios_hdf5")
@@ -62,7 +63,7 @@ def test_every_engine_gives_all_of_it_there_and_back(tmp_path: Path, stored: Pat
     assert (done.engine, done.steps, done.resumed, done.verified) == (engine, 3, 0, True)
     tr.convert(tmp_path / "there", tmp_path / "back", engine="raw", verify=False)
     assert table(tmp_path / "back") == table(stored)
-    beside = {"there.xdmf"} if engine == "hdf5" else set()
+    beside = {"there.xdmf"} if engine_traits(engine).companion else set()
     assert {path.name for path in tmp_path.iterdir()} - {"there.lock", "back.lock"} == {"there", "back", *beside}
     if beside:
         assert "there:" in (tmp_path / "there.xdmf").read_text()  # found beside it, where both are now
@@ -315,7 +316,7 @@ def test_going_on(tmp_path: Path, stored: Path) -> None:
 @pytest.mark.parametrize("engine", ["hdf5", "bp5", "raw"])
 def test_originals_are_removed_on_request(tmp_path: Path, stored: Path, engine: str) -> None:
     tr.convert(stored, tmp_path / "source", engine=engine)
-    own = tmp_path / ("source" if engine == "raw" else ".") / "mine.txt"
+    own = tmp_path / ("source" if engine_traits(engine).file_names else ".") / "mine.txt"
     own.write_text("mine")
     done = tr.convert(tmp_path / "source", tmp_path / "out.sion", delete_originals=True)
     assert done.removed > 0

@@ -5,7 +5,7 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.fields import LENGTHS, MIXED, NODES, noisy_vector
-from tailrace import _core
+from tailrace import core as _core
 
 NEAR = [0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0]
 

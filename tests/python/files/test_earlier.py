@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tailrace._core import FileLock, InputError, IoError
+from tailrace.core import FileLock, InputError, IoError
 from tailrace.files import locks
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series

@@ -26,7 +26,7 @@ import os
 import tailrace as tr
 
 out = tr.open("sst:x", "w")
-lock = tr._core.FileLock("y")
+lock = tr.core.FileLock("y")
 os.kill(os.getpid(), 9)
 """
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailrace import _core
-from tailrace._core import IoError
+from tailrace import core as _core
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 

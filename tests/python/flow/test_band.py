@@ -19,7 +19,7 @@ CASE = {
 
 def force(step, dt=0.01):
     case = tr.Case(**CASE)
-    grid = tr._core.Grid(case.grid.points, case.grid.lengths, case.grid.sides)
+    grid = tr.core.Grid(case.grid.points, case.grid.lengths, case.grid.sides)
     return BandForce(case.forcing.band, grid, ((0, 0, 0), case.grid.points))(step, dt)
 
 

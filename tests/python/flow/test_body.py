@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from helpers.harness.kept import KEPT
 from helpers.programs import body_programs
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow import body, forces
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow import initial as flows
 
 KINDS = {

@@ -12,7 +12,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, order, scalar
 from helpers.programs import parts
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow.stability import FIRST, SECOND, Stability, amplification, with_implicit
 
 VISCOSITY = 0.1

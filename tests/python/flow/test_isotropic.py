@@ -7,7 +7,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow import isotropic
 from tailrace.flow.isotropic import RandomVelocity
 

@@ -12,7 +12,7 @@ import pytest
 from mpi4py import MPI
 
 from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, scalar
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow.body import Cylinder, put_into
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")

@@ -11,7 +11,7 @@ import pytest
 import tailrace as tr
 from helpers.inputs import cases
 from helpers.programs import parts
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.io.time_series import read_time_series
 
 CASE = """

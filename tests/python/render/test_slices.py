@@ -7,13 +7,13 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
-from tailrace import _core
+from tailrace.io.engines import STORING
 from tailrace.render.plot import Options, figures
 from tailrace.render.slices import Plane, draw_plane, read_plane
 from tailrace.render.style import PlotError
 from tailrace.steps.stored_step import StoredStep
 
-ENGINES = [name for name in _core.engine_names() if name not in ("null", "sst")]
+ENGINES = list(STORING)
 X, Y, Z = (h * np.arange(n) for n, h in zip(GRID.points, GRID.spacing, strict=True))
 
 

@@ -11,7 +11,7 @@ import pytest
 from helpers.harness import mpi_run, recorded_calls
 from helpers.harness.recorded_calls import Call
 from helpers.programs import synced
-from tailrace import _core
+from tailrace import core as _core
 
 
 def recorded(tmp_path: Path, ranks: int, name: str = "run.h5", *options: str) -> list[Call]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.io import dataset_reader
 from tailrace.io.dataset import Dataset
 from tailrace.io.dataset_reader import DatasetReader

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.inputs import sidecar
-from tailrace._core import InputError, IoError
+from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
 ONES = np.ones((2, 3, 4))

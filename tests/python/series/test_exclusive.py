@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
+from tailrace.io.engines import ENGINES as ENGINE_TRAITS
 
 ENGINES = ("raw", "mpiio", "hdf5", "bp4", "bp5", "sion", "adios_hdf5")
 VALUES = np.arange(60.0).reshape(3, 4, 5)
@@ -25,7 +26,7 @@ def write(path: Path, mode: str, engine: str, value: float) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_exclusive(tmp_path: Path, engine: str):
     path = tmp_path / "series"
-    if engine != "hdf5":
+    if not ENGINE_TRAITS[engine].one_file:
         path.mkdir()  # an empty directory is nothing
     write(path, "x", engine, 0)
     with pytest.raises(tr.IoError, match=r"it is there already, and the mode is \"x\". To fix this, write elsewhere"):
@@ -58,7 +59,9 @@ def test_files(tmp_path: Path, engine: str):
     """They are all there is; strangers' files are not among them."""
     path = tmp_path / "series"
     write(path, "w", engine, 0)
-    if engine not in ("bp4", "bp5", "hdf5"):
+    traits = ENGINE_TRAITS[engine]
+    shares = not (traits.one_file or traits.owns_directory)  # its directory with other files
+    if shares:
         (path / "notes.txt").write_text("mine")
     with tr.open(path) as stored:
         files = [Path(file) for file in stored.files]
@@ -66,7 +69,7 @@ def test_files(tmp_path: Path, engine: str):
     for file in files:
         shutil.rmtree(file) if file.is_dir() else file.unlink()
     left = [file.name for file in tmp_path.rglob("*") if file.is_file()]
-    assert left == ([] if engine in ("bp4", "bp5", "hdf5") else ["notes.txt"])
+    assert left == (["notes.txt"] if shares else [])
 
 
 def test_a_stream_has_no_files(tmp_path: Path):

@@ -16,7 +16,7 @@ import pytest
 from helpers.harness import mpi_run
 from helpers.harness.kept import KEPT
 from helpers.programs import hdf5_programs
-from tailrace._core import InputError
+from tailrace.core import InputError
 from tailrace.io import series as tr
 
 h5py = pytest.importorskip("h5py")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.programs import io_programs
-from tailrace._core import InputError
+from tailrace.core import InputError
 from tailrace.io import series as tr
 
 h5py = pytest.importorskip("h5py")

@@ -32,7 +32,7 @@ def test_one_rank_fails_inside_adios2(tmp_path, one, name, which):
     """ADIOS2 leaves the others waiting: the program ends with a message, if they did not all get the error."""
     text = fail_inside(tmp_path, name, which, f"data.{which}")
     assert f"(on rank {which})" in text, text
-    everybody = (name, which) == ("bp4", 0)  # rank 0 writes last there
+    everybody = (name, which) == ("bp4", 0)  # engine: rank 0 writes last there
     assert text.count("ADIOS2 has not told the other ranks") == (0 if everybody else 1), text
     assert one.results(io_programs.check_series, path=str(tmp_path / "run"))[0] == [1]
 

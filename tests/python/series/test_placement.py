@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tailrace import _core
-from tailrace._core import InputError
+from tailrace import core as _core
+from tailrace.core import InputError
 from tailrace.io.placement import Block, Box, StretchedGrid, UniformGrid, boxes_of, shape_of, triple
 from tailrace.io.steps import Steps
 from tailrace.io.values import attribute_value, is_stored, parameter_text, scalar_value, stored_array

@@ -13,7 +13,7 @@ from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
 from helpers.programs import raw_programs
 from helpers.programs.io_programs import small_files
-from tailrace._core import InputError, IoError
+from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
 SHAPE = (7, 10, 12)  # z, y, x

@@ -81,7 +81,7 @@ def test_the_list_of_the_old_one_comes_back_last(tmp_path, one):
             out.write_step(0.0, ux=np.zeros((2, 3, 4)))
     assert len(tr.open(run)) == 0
     shutil.rmtree(run / "ux-1.bin")
-    tr._core.finish_replacing(str(run))
+    tr.core.finish_replacing(str(run))
     assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
 
 
@@ -108,7 +108,7 @@ def test_damaged_record(tmp_path, one, text):
     assert one.results(io_programs.check_series, path=given["path"])[0] == OLD
 
 
-@pytest.mark.parametrize("engine", [one for one in KINDS if one.name in ("bp4", "bp5")], ids=str)
+@pytest.mark.parametrize("engine", [one for one in KINDS if one.traits.family == "bp"], ids=str)
 def test_what_cannot_be_removed_brings_no_old_steps_back(tmp_path, engine, one):
     """The new series has steps: it stays, also where the program ends without closing it."""
     given = target(engine, tmp_path)

@@ -14,13 +14,12 @@ from helpers.harness.engines import ENGINES
 from helpers.harness.kept import KEPT
 from helpers.programs import rewinding
 from helpers.programs.rewinding import field, go_on
-from tailrace._core import InputError, IoError
+from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
 CHANGED = "the series changed while it was read"
-SIDECARS = [
-    engine for engine in ENGINES if engine.label in ("raw", "raw-dist", "mpiio", "mpiio-small", "sion", "adios_hdf5")
-]
+LABELS = ("raw", "raw-dist", "mpiio", "mpiio-small", "sion", "adios_hdf5")
+SIDECARS = [engine for engine in ENGINES if engine.label in LABELS]
 
 
 @pytest.mark.parametrize("engine", SIDECARS, ids=str)
@@ -161,7 +160,10 @@ def test_a_line_that_is_damaged_after_the_open_is_said_to_be(tmp_path, engine):
         np.testing.assert_array_equal(stored[2].read("ux"), field(2))
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.name != "adios_hdf5"], ids=str)
+READ_BESIDE = [one for one in ENGINES if one.name != "adios_hdf5"]  # engine: HDF5 keeps its files open
+
+
+@pytest.mark.parametrize("engine", READ_BESIDE, ids=str)
 def test_readers_beside_a_writer_that_rewinds(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(6))
@@ -184,7 +186,7 @@ def test_readers_beside_a_writer_that_rewinds(tmp_path, engine):
     print(engine, read, "read,", len(refusals), "refused:", *set(others), sep="\n")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
 def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
     """Files of the same size and time: the clock of a file system goes in steps of some milliseconds."""
     path = engine.path(tmp_path)
@@ -206,7 +208,7 @@ def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
             stored[2].read("ux")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
 def test_metadata_that_are_cut_under_an_index_that_stays(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(2))
@@ -219,7 +221,7 @@ def test_metadata_that_are_cut_under_an_index_that_stays(tmp_path, engine):
             stored[1].read("ux")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
 def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
     """The metadata are those of the beginning again, and a reader may have read the values in between."""
     for attempt in range(20):  # ADIOS2 notes the second in which a step was written: it must be the same one again
@@ -239,7 +241,7 @@ def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
     pytest.fail("the metadata were never those of the beginning")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.label in ("bp4", "bp5")], ids=str)
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
 def test_who_could_read_the_steps_can_read_those_that_are_kept(tmp_path, engine):
     """Another file takes the place of the index."""
     path = engine.path(tmp_path)

@@ -14,7 +14,7 @@ import pytest
 
 from helpers.inputs import sidecar
 from helpers.programs import io_programs
-from tailrace._core import InputError, IoError
+from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
 NX, NY, NZ = 17, 12, 9

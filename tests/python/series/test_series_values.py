@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from tailrace._core import InputError
+from tailrace.core import InputError
 from tailrace.io import series as tr
 from tailrace.io.handle import Handle
 

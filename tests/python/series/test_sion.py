@@ -10,7 +10,7 @@ import pytest
 
 from helpers.inputs import sidecar
 from helpers.programs import io_programs
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 SAMPLES = Path(__file__).parents[2] / "data" / "sion"

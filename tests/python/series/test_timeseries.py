@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from tailrace._core import FileLock, IoError
+from tailrace.core import FileLock, IoError
 from tailrace.io.time_series import (
     COLUMNS,
     TimeSeries,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from mpi4py import MPI
 
-from tailrace._core import InputError
 from tailrace.analysis.errors import AnalysisError
 from tailrace.case.schedule import Schedule
 from tailrace.case.sections import CheckpointSection
 from tailrace.consumers import checkpoint as checkpoint_rhythm
 from tailrace.consumers.checkpoint import CheckpointSchedule
+from tailrace.core import InputError
 from tailrace.simulation.callbacks import Callbacks, checked_times
 
 COMM = MPI.COMM_SELF

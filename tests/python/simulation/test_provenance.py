@@ -60,11 +60,11 @@ def test_who_when_and_how(done: Path, name: str):
     assert told["version"] == tr.__version__
     assert told["date"].startswith("20") and told["date"].endswith("Z")
     assert int(told["ranks"]) == 2
-    assert told["mpi"] == tr._core.build_info()["mpi"]
+    assert told["mpi"] == tr.core.build_info()["mpi"]
     assert told["host"] == MPI.Get_processor_name()
     assert told["command"].startswith("tailrace run ")
     assert "--set=case.reynolds=77" in told["command"]
-    assert told.get("commit", "") == tr._core.build_info()["commit"]
+    assert told.get("commit", "") == tr.core.build_info()["commit"]
     shown = command(done, "info", name)
     assert told["date"] in shown
     assert "tailrace run" in shown

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tailrace.io.engines import ENGINES, STORING
+
 from ..records.records import Cell
 from ..records.results import Results
 from ..records.summary import Summary
 
 FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
-# Self-describing files first, one file before many, files that other programs read before those that few read.
-_ORDER = ("hdf5", "bp5", "bp4", "adios_hdf5", "raw", "mpiio", "sion")
-WHY = "one self-describing file first (hdf5), then bp5, bp4, adios_hdf5, raw, mpiio, sion; defaults before parameters"
+_ORDER = sorted(STORING, key=lambda name: ENGINES[name].model.preference)
+WHY = f"one self-describing file first ({_ORDER[0]}), then {', '.join(_ORDER[1:])}; defaults before parameters"
 
 
 @dataclass(frozen=True)

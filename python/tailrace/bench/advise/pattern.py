@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
+
+from tailrace.core import WriteModel
+from tailrace.io.engines import ENGINES
 
 from .load import Load
 
@@ -65,20 +68,22 @@ def pattern_of(
     nodes = load.nodes or machine.nodes(load.ranks)
     stripes = stripes or machine.default_stripes
     passes = 0.0 if str(parameters.get("checksums", "on")).lower() in ("off", "false") else 1.0
-    if engine == "raw":
-        return _raw(parameters, load, nodes, passes)
-    if engine in ("mpiio", "hdf5", "adios_hdf5"):
-        return _one_file(engine, parameters, load, machine, nodes, stripes, passes)
-    if engine in ("bp4", "bp5"):
-        return _bp(engine, parameters, load, nodes, passes)
-    if engine == "sion":
-        files = min(_number(parameters, "files", SION_FILES), load.ranks)
-        # Chunks begin at multiples of the blocks of the file system, so that no lock is shared.
-        return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes)
-    raise PatternError(f"the model does not describe the engine {engine}: it stores nothing, or is not known")
+    model = ENGINES[engine].model if engine in ENGINES else None
+    if model is None or not model.pattern:
+        raise PatternError(f"the model does not describe the engine {engine}: it stores nothing, or is not known")
+    match model.pattern:
+        case "aggregators":
+            return _aggregated(parameters, load, nodes, passes)
+        case "shared":
+            return _shared(model, parameters, load, machine, nodes, stripes, passes)
+        case "subfiles":
+            return _subfiles(model, parameters, load, nodes, passes)
+    files = min(_number(parameters, "files", SION_FILES), load.ranks)
+    # Containers: chunks begin at multiples of the blocks of the file system, so that no lock is shared.
+    return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes)
 
 
-def _raw(parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
+def _aggregated(parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
     strategy = str(parameters.get("strategy", "shared"))
     if strategy not in STRATEGIES:
         raise PatternError(f"strategy = {strategy}: expected {', '.join(STRATEGIES)}")
@@ -96,8 +101,8 @@ def _raw(parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -
     return Pattern(writers, files, shared, locked, opened=load.variables, passes=passes)
 
 
-def _one_file(
-    engine: str,
+def _shared(
+    model: WriteModel,
     parameters: Mapping[str, Any],
     load: Load,
     machine: MachineTraits,
@@ -105,8 +110,8 @@ def _one_file(
     stripes: int,
     passes: float,
 ) -> Pattern:
-    files = load.variables if engine == "mpiio" else 1
-    if not _collective(engine, parameters, machine):
+    files = load.variables if model.file_per_variable else 1
+    if not _collective(model, parameters, machine):
         return Pattern(load.ranks, files, load.ranks > 1, load.ranks > 1, opened=files, passes=passes)
     # ROMIO and Cray MPI-IO use as many aggregators as stripes on Lustre, else one of each node.
     usual = stripes if machine.file_system == "lustre" else nodes
@@ -116,31 +121,26 @@ def _one_file(
     )
 
 
-def _collective(engine: str, parameters: Mapping[str, Any], machine: MachineTraits) -> bool:
-    if engine == "adios_hdf5":
-        return str(parameters.get("H5CollectiveMPIO", "no")).lower() in ("yes", "true", "on", "1")
-    transfer: Literal["auto", "independent"] = "auto" if engine == "mpiio" else "independent"
-    word = str(parameters.get("transfer", transfer))
-    return word == "collective" or (word == "auto" and machine.file_system != "local")
+def _collective(model: WriteModel, parameters: Mapping[str, Any], machine: MachineTraits) -> bool:
+    word = str(parameters.get(model.collective_parameter, model.collective_default)).lower()
+    return word in ("collective", "yes", "true", "on", "1") or (word == "auto" and machine.file_system != "local")
 
 
-def _bp(engine: str, parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
+def _subfiles(model: WriteModel, parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
     given = {key.lower(): value for key, value in parameters.items()}
     writers = load.ranks if load.ranks <= BP_WRITERS else nodes
     for key in ("numaggregators", "numsubfiles"):
         writers = _number(given, key, writers)
     if str(given.get("aggregationtype", "")).lower() == "everyonewrites":
         files = min(max(1, writers), load.ranks)
-        return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes + _copies(engine, given))
+        return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes + _copies(model, given))
     writers = min(max(1, writers), load.ranks)
-    return Pattern(writers, writers, shared=False, passes=passes + _copies(engine, given))
+    return Pattern(writers, writers, shared=False, passes=passes + _copies(model, given))
 
 
-def _copies(engine: str, given: Mapping[str, Any]) -> float:
-    """Passes of ADIOS2: bp4 copies and computes minima; bp5 computes them where it is asked to."""
-    if engine == "bp4":
-        return 2.0 if str(given.get("statslevel", "1")) != "0" else 1.0
-    return 1.0 if str(given.get("statslevel", "0")) != "0" else 0.0
+def _copies(model: WriteModel, given: Mapping[str, Any]) -> float:
+    """Passes of ADIOS2 over the values: copies, and minima and maxima if they are computed."""
+    return model.copies + (str(given.get("statslevel", int(model.statistics))) != "0")
 
 
 def _number(parameters: Mapping[str, Any], key: str, usual: int) -> int:

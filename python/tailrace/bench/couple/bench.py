@@ -64,14 +64,14 @@ class CoupleBench(Bench):
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """The job of the producer of each split, which knows that of its consumer; see `Bench.jobs`."""
-        from tailrace.core import engine_names
+        from tailrace.core import build_info
 
         from ..ranks.job import Job
         from ..ranks.partition import check_fit, partition_of
         from .plan import CouplePlan
         from .producer import ProducerProgram
 
-        if "sst" not in engine_names():
+        if not build_info()["adios2"]:
             raise ValueError("this build has no streams (engine sst); build Tailrace with ADIOS2")
         if started is not None:
             raise ValueError("bench couple starts two jobs of its own; start it without mpiexec")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailrace.core import engine_names
+from tailrace.io.engines import STORING, default_path
 
 from .records import Value
 
 USUAL = ("raw", "raw,aggregators=node", "mpiio", "hdf5", "bp4", "bp5", "sion")  # without a choice of the user
 QUICK = ("raw", "mpiio", "hdf5", "bp5", "sion")
-_ENDINGS = {"hdf5": ".h5", "adios_hdf5": ".h5", "bp4": ".bp", "bp5": ".bp", "sion": ".sion"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Variant:
     @property
     def file(self) -> str:
         """The name of its series in a directory."""
-        return f"series{_ENDINGS.get(self.engine, '')}"
+        return default_path("series", self.engine)
 
 
 def variant_of(text: str) -> Variant:
@@ -37,9 +36,10 @@ def variant_of(text: str) -> Variant:
     :raises ValueError: there is no such engine that writes files, or a parameter is not KEY=VALUE.
     """
     engine, *words = text.split(",")
-    known = [name for name in engine_names() if name not in ("sst", "null")]
-    if engine not in known:
-        raise ValueError(f"--engine {text}: expected one of {', '.join(known)}, and parameters as raw,aggregators=node")
+    if engine not in STORING:
+        raise ValueError(
+            f"--engine {text}: expected one of {', '.join(STORING)}, and parameters as raw,aggregators=node"
+        )
     pairs = [word.partition("=") for word in words]
     wrong = [word for word, (key, sign, value) in zip(words, pairs, strict=True) if not (key and sign and value)]
     if wrong:

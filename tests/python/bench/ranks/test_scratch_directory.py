@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.bench.ranks.scratch_directory import ScratchDirectory
 
 

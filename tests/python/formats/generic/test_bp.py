@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.formats.generic import bp
 from tailrace.formats.generic import dataset_at as recognised_at
 from tailrace.io.placement import Box

@@ -14,7 +14,7 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.nektar_files import COUNTS, METADATA, hdf5, row, shape_text, xml
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.formats.nektar import dataset_at
 from tailrace.formats.nektar.definition import coefficients
 from tailrace.io.placement import Box

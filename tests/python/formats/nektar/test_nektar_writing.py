@@ -12,7 +12,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.inputs.nektar_files import COUNTS, hdf5, row, xml
 from helpers.programs import nektar_programs
-from tailrace._core import InputError, IoError
+from tailrace.core import InputError, IoError
 from tailrace.formats.nektar import dataset_at, restart
 from tailrace.formats.writers import writer_of
 from tailrace.io.placement import Box, Stored

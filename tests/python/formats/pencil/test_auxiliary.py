@@ -14,7 +14,7 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.pencil_data import AVERAGES, HISTORY, TIMES, Run
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.formats.pencil.auxiliary import auxiliary_at, auxiliary_in
 from tailrace.formats.pencil.run.dimensions import read_dim
 from tailrace.formats.pencil.run.sources import source_at

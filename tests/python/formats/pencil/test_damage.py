@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.inputs.pencil_runs import HandMade
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.formats.pencil import dataset_at
 from tailrace.formats.pencil.run.parameters import parse_parameters
 from tailrace.io.placement import Box
@@ -31,7 +31,8 @@ def read_all(path):
 def small(tmp_path, layout):
     made = HandMade(tmp_path / "data", (4, 3, 4), (2, 1, 2)).texts()
     getattr(made, layout)()
-    (path,) = made.data.glob("allprocs/VAR1*") if layout in ("collect", "hdf5") else [made.data / "proc0" / "VAR1"]
+    found = list(made.data.glob("allprocs/VAR1*"))  # of the layouts with one file
+    (path,) = found or [made.data / "proc0" / "VAR1"]
     return made, path
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.pencil_runs import NAMES, HandMade
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.formats.pencil import dataset_at
 from tailrace.formats.pencil.run import dimensions, run
 from tailrace.io.placement import Box, StretchedGrid

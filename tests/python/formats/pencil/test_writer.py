@@ -8,7 +8,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.inputs.pencil_data import BOX, HISTORY, POINTS, Run
 from helpers.inputs.pencil_runs import HandMade
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.conversion.convert import convert as convert_files
 from tailrace.formats.pencil.write.writer import PencilWriter
 from tailrace.io.placement import Box, Stored, StretchedGrid, UniformGrid

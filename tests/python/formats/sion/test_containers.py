@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.case.document import ConfigError
 from tailrace.formats.sion import dataset_at
 from tailrace.io.placement import Box

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tailrace.core import EngineTraits, engine_traits
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -22,6 +24,11 @@ class Engine:
     every_rank_writes: bool = True  # else the lowest of each group, rank 0 among them
     steps_apart: bool = False  # damage in the data of a step leaves the others readable
     spares_strangers: bool = True  # writes beside other files in its directory; else it refuses to
+
+    @property
+    def traits(self) -> EngineTraits:
+        """What the engine is."""
+        return engine_traits(self.name)
 
     def path(self, folder: Path) -> Path:
         """Where its series lies in a folder."""

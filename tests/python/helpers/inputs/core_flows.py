@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace import core as _core
 
 Array = NDArray[np.float64]
 PERIODIC = ("periodic", "periodic", "periodic")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.flow import body, forces
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from tailrace import _core
+from tailrace import core as _core
 
 POINTS, LENGTHS, NU, DT = (16, 21, 12), (3.0, 2.0, 2.5), 0.01, 1e-3
 

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.inspection import contents as inspection
 from tailrace.io import series as tr
 

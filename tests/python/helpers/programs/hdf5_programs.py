@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 

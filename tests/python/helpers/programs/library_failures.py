@@ -64,7 +64,7 @@ def midway(path: str, engine: str) -> None:
 
 def after_a_kill(path: str, engine: str) -> None:
     """A step whose file another program has opened before, and was killed."""
-    parameters = {"collect_bytes": 0} if engine == "mpiio" else {}
+    parameters = {"collect_bytes": 0} if engine == "mpiio" else {}  # engine: its own parameter
     with tr.open(path, "w", comm=WORLD, engine=engine, parameters=parameters) as out:
         out.begin_step(97531, 0.0)
         out.write("u", tr.Block(np.ones((2, 3, 4)), (4, 3, 2 * WORLD.size), (0, 0, 2 * WORLD.rank)))

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers.programs.field_programs import process_grids
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.case.document import ConfigError
 from tailrace.parallel import agree, on_root, spread
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 WHOLE = np.arange(7 * 10 * 12.0).reshape(7, 10, 12)  # z, y, x

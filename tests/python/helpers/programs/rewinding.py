@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers.harness.engines import ENGINES, Engine
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 SHAPE = (6, 5, 4)

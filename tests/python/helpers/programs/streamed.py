@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from tailrace import _core
+from tailrace import core as _core
 from tailrace.io import series as tr
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 

@@ -25,7 +25,7 @@ except tr.IoError as error:
 UX = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
 
 
-@pytest.fixture(params=[engine for engine in KINDS if engine.name in ("bp4", "bp5")], ids=str)
+@pytest.fixture(params=[engine for engine in KINDS if engine.traits.family == "bp"], ids=str)
 def series(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Engine, Path]:
     """A series of three steps."""
     engine = request.param

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import guard, series
 
 
@@ -43,7 +43,7 @@ def test_hdf5_files_of_the_newer_format_are_vouched_for(tmp_path, version, is_vo
 def test_which_engines_need_a_child(tmp_path, name, engine, is_vouched):
     path = write(tmp_path / name, engine)
     assert guard.vouched(path, engine) == is_vouched
-    if engine == "bp5":
+    if engine == "bp5":  # engine: the one with a record to remove
         (path / "tailrace.json").unlink()
         assert not guard.vouched(path, engine)
     assert not guard.vouched(path, "adios_hdf5")

@@ -19,11 +19,12 @@ import pytest
 from helpers.harness.engines import ENGINES, KINDS
 from helpers.inputs import sidecar
 from helpers.programs import harmed
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 UX = np.arange(7 * 5 * 6.0).reshape(7, 5, 6)
-SIDECARS = [engine for engine in ENGINES if engine.label in ("raw", "raw-dist", "mpiio", "sion")]
+LABELS = ("raw", "raw-dist", "mpiio", "sion")  # each way of naming files once
+SIDECARS = [engine for engine in ENGINES if engine.label in LABELS]
 
 
 def write(engine, folder: Path) -> Path:
@@ -146,7 +147,10 @@ def test_a_sidecar_names_files_of_its_directory(tmp_path, engine, name):
     assert (tmp_path / "secret").read_bytes() == bytes(UX)
 
 
-@pytest.mark.parametrize("engine", [*SIDECARS, *(one for one in KINDS if one.name == "adios_hdf5")], ids=str)
+OF_LIBRARIES = [one for one in KINDS if one.traits.sidecar and one.traits.library]
+
+
+@pytest.mark.parametrize("engine", [*SIDECARS, *OF_LIBRARIES], ids=str)
 def test_a_link_is_no_file_of_a_series(tmp_path, engine):
     path = write(engine, tmp_path)
     file = next(file for file in sorted(path.iterdir()) if file.suffix in (".bin", ".sion", ".h5"))
@@ -288,7 +292,7 @@ def test_attributes_nested_deeply(tmp_path, engine):
 
 
 def test_record_nested_deeply(tmp_path):
-    engine = next(engine for engine in KINDS if engine.name == "bp5")
+    engine = next(engine for engine in KINDS if engine.traits.extensions[:1] == [".bp"])
     path = write(engine, tmp_path)
     (path / "tailrace.json").write_text('{"record":' + '{"a":' * 200_000 + "1" + "}" * 200_001)
     assert "tailrace.json: it is damaged (it is nested deeper" in in_a_program("read", path)
@@ -296,7 +300,7 @@ def test_record_nested_deeply(tmp_path):
 
 def test_messages_about_what_is_no_utf_8(tmp_path):
     """What a library quotes from a damaged file is shown, not an error about the message."""
-    engine = next(engine for engine in KINDS if engine.name == "bp5")
+    engine = next(engine for engine in KINDS if engine.traits.extensions[:1] == [".bp"])
     path = write(engine, tmp_path)
     (path / "tailrace.json").write_bytes(b'{"record": "\xff\xfe"}')
     with pytest.raises(IoError, match=r"tailrace.json: it is damaged .*xff"):

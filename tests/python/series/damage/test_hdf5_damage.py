@@ -12,7 +12,7 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.programs import zeroed_files
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))  # see test_faults.py

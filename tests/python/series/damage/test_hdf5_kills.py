@@ -16,7 +16,7 @@ import pytest
 
 from helpers.harness import mpi_run, recorded_calls
 from helpers.programs import hdf5_killed
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 STEPS = 4

@@ -51,7 +51,7 @@ def test_within_a_step(tmp_path, three, label, name):
 
 @pytest.mark.parametrize("label", ["bp4", "bp5", "raw"])
 def test_in_the_background(tmp_path, three, label):
-    name = "series.jsonl" if label == "raw" else "md.idx"
+    name = "series.jsonl" if label == "raw" else "md.idx"  # engine: the record of each
     engine, more = BY_LABEL[label], {"name": name, "how": "removed", "when": "before a step"}
     found = errors(three, engine, tmp_path, parameters={"buffers": 2}, **more)
     assert found and name in found[0] and "step 3 could not be written in the background" in found[0], found

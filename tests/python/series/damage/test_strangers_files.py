@@ -10,12 +10,12 @@ import pytest
 from helpers.harness.engines import ENGINES, Engine
 from helpers.harness.kept import KEPT
 from helpers.programs import raw_programs
-from tailrace._core import IoError
+from tailrace.core import IoError
 from tailrace.io import series as tr
 
 UX = np.arange(60.0).reshape(5, 4, 3)
 STRETCHED = tr.StretchedGrid((3, 4, 5), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), ((), (0.0, 1.0, 3.0, 6.0), ()))
-SIDECARS = [engine for engine in ENGINES if engine.name in ("raw", "mpiio", "sion", "adios_hdf5")]
+SIDECARS = [engine for engine in ENGINES if engine.traits.sidecar]
 
 
 def write(engine: Engine, path: Path) -> None:

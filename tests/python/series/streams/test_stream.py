@@ -12,7 +12,7 @@ from helpers.harness.program import LIMIT
 from helpers.harness.streams import ALL, ENDLESS, FOREIGN, more, slow
 from helpers.inputs import cases
 from helpers.programs import streamed
-from tailrace import _core
+from tailrace import core as _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 

@@ -19,7 +19,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.program import LIMIT
 from helpers.harness.streams import ALL, ENDLESS, ENDS, POLICIES, TIMES, more, slow
-from tailrace import _core
+from tailrace import core as _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 

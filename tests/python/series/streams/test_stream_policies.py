@@ -4,7 +4,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness.streams import ENDLESS, more, slow
-from tailrace import _core
+from tailrace import core as _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.streams import ENDS, more
-from tailrace import _core
+from tailrace import core as _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 
