@@ -1,7 +1,7 @@
+#include <tailrace/flow/flow.hpp>
+
 #include "bindings.hpp"
 #include <tailrace/flow/control_volume.hpp>
-#include <tailrace/flow/diagnostics.hpp>
-#include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -31,16 +31,14 @@ Indicator indicator_from(const nb::object &fill) {
   };
 }
 
-/// A flow and its measurements as one Python object.
-template <class T> struct Flow {
-  Flow(const Grid &grid, const FlowOptions &options, std::shared_ptr<ProcessGrid> processes, TransposeMethod method)
-      : solver(grid, options, processes, method), diagnostics(solver, processes, method) {}
-  NavierStokes<T> solver;
-  Diagnostics<T> diagnostics;
-};
+/// A view of a field of the solver that `find(solver)` returns; it keeps the flow alive.
+template <class T, class Find> Array<T> view_of(nb::handle_t<Flow<T>> self, Find find) {
+  Field<T> &field = find(nb::cast<Flow<T> &>(self).solver);
+  return view(field.data(), field.box().count, self);
+}
 
-template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
-  nb::class_<Flow<T>>(m, name, "Incompressible Navier-Stokes; see tailrace.Simulation.")
+template <class T> void bind_steps(nb::class_<Flow<T>> &bound) {
+  bound
       .def(
           "__init__",
           [](Flow<T> *self, const Grid &grid, std::shared_ptr<ProcessGrid> processes, const FlowOptions &options,
@@ -50,11 +48,7 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
           nb::arg("grid"), nb::arg("processes"), nb::arg("options"), nb::arg("method"))
       .def(
           "step",
-          [](Flow<T> &self, double dt, const typename NavierStokes<T>::Prepare &prepare) {
-            self.diagnostics.invalidate(); // also where `prepare` throws
-            self.solver.step(dt, prepare);
-            self.diagnostics.invalidate(); // `prepare` may have asked for some
-          },
+          [](Flow<T> &self, double dt, const typename NavierStokes<T>::Prepare &prepare) { self.step(dt, prepare); },
           nb::arg("dt"), nb::arg("prepare").none(), nb::call_guard<nb::gil_scoped_release>(),
           "`prepare` is called before each stage with the times of its start and its end since the start of the step.")
       .def(
@@ -72,11 +66,40 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def(
           "set_body",
           [](Flow<T> &self, const nb::object &fill, int refinement) {
-            self.diagnostics.invalidate();
-            self.solver.set_body(indicator_from(fill), refinement);
+            self.set_body(indicator_from(fill), refinement);
           },
           nb::arg("fill"), nb::arg("refinement"),
           "`fill(x, y, z, inside)` sets inside to 1 at the points of a body; see tailrace.flow.body. Collective.")
+      .def("add_force", [](Flow<T> &self) { self.solver.add_force(); })
+      .def_prop_ro("box",
+                   [](const Flow<T> &self) {
+                     const Box box = self.solver.nodes().box(Pencil::x);
+                     return std::pair(box.start, box.count);
+                   })
+      .def_prop_rw(
+          "steps", [](const Flow<T> &self) { return self.solver.steps(); },
+          [](Flow<T> &self, long n) { self.solver.set_steps(n); })
+      .def_prop_ro("history_ages",
+                   [](const Flow<T> &self) {
+                     const TimeScheme scheme = self.solver.options().scheme;
+                     return history_outlives_step(scheme) ? stored_right_hand_sides(scheme) : 0;
+                   })
+      .def("set_coriolis", &Flow<T>::set_coriolis, nb::arg("coriolis"),
+           "Twice the angular velocity, instead of that of the options.")
+      .def(
+          "project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")
+      .def_static(
+          "least_bytes_per_node",
+          [](const std::string &scheme) {
+            return NavierStokes<T>::least_bytes_per_node(time_scheme_from_name(scheme));
+          },
+          nb::arg("scheme"));
+}
+
+template <class T> void bind_fields(nb::class_<Flow<T>> &bound) {
+  bound
       .def(
           "body_mask",
           [](nb::handle_t<Flow<T>> self) -> std::optional<Array<std::uint8_t>> {
@@ -89,9 +112,10 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def(
           "face",
           [](nb::handle_t<Flow<T>> self, int direction, bool upper, int component, bool gradient) {
-            Face<T> &face = nb::cast<Flow<T> &>(self).solver.face(direction, upper);
-            Field<T> &field = (gradient ? face.gradient : face.value)[static_cast<std::size_t>(component)];
-            return view(field.data(), field.box().count, self);
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & {
+              Face<T> &face = solver.face(direction, upper);
+              return (gradient ? face.gradient : face.value)[static_cast<std::size_t>(component)];
+            });
           },
           nb::arg("direction"), nb::arg("upper"), nb::arg("component"), nb::arg("gradient") = false,
           "The velocity given at an end, or the gradient of the last pressure there; empty where it is not this "
@@ -99,80 +123,57 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
       .def(
           "scalar",
           [](nb::handle_t<Flow<T>> self, std::size_t number) {
-            Field<T> &field = nb::cast<Flow<T> &>(self).solver.scalars().at(number).values();
-            return view(field.data(), field.box().count, self);
+            return view_of(self,
+                           [&](NavierStokes<T> &solver) -> Field<T> & { return solver.scalars().at(number).values(); });
           },
           nb::arg("number"))
       .def(
           "scalar_history",
           [](nb::handle_t<Flow<T>> self, std::size_t number, int age) {
-            Field<T> &field = nb::cast<Flow<T> &>(self).solver.scalars().at(number).history(age);
-            return view(field.data(), field.box().count, self);
+            return view_of(
+                self, [&](NavierStokes<T> &solver) -> Field<T> & { return solver.scalars().at(number).history(age); });
           },
           nb::arg("number"), nb::arg("age"))
       .def(
           "scalar_face",
           [](nb::handle_t<Flow<T>> self, std::size_t number, int direction, bool upper) {
-            Field<T> &field = nb::cast<Flow<T> &>(self).solver.scalars().at(number).given(direction, upper);
-            return view(field.data(), field.box().count, self);
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & {
+              return solver.scalars().at(number).given(direction, upper);
+            });
           },
           nb::arg("number"), nb::arg("direction"), nb::arg("upper"))
-      .def("add_force", [](Flow<T> &self) { self.solver.add_force(); })
       .def(
           "force",
           [](nb::handle_t<Flow<T>> self, int component) {
-            Field<T> &field = nb::cast<Flow<T> &>(self).solver.force(component);
-            return view(field.data(), field.box().count, self);
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & { return solver.force(component); });
           },
           nb::arg("component"))
-      .def_prop_ro("box",
-                   [](const Flow<T> &self) {
-                     const Box box = self.solver.nodes().box(Pencil::x);
-                     return std::pair(box.start, box.count);
-                   })
-      .def_prop_rw(
-          "steps", [](const Flow<T> &self) { return self.solver.steps(); },
-          [](Flow<T> &self, long n) { self.solver.set_steps(n); })
       .def(
           "velocity",
           [](nb::handle_t<Flow<T>> self, int component) {
-            Field<T> &field = nb::cast<Flow<T> &>(self).solver.velocity(component);
-            return view(field.data(), field.box().count, self);
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & { return solver.velocity(component); });
           },
           nb::arg("component"))
-      .def_prop_ro("history_ages",
-                   [](const Flow<T> &self) {
-                     const TimeScheme scheme = self.solver.options().scheme;
-                     return history_outlives_step(scheme) ? stored_right_hand_sides(scheme) : 0;
-                   })
       .def(
           "history",
           [](nb::handle_t<Flow<T>> self, int age, int component) {
-            Field<T> &field = nb::cast<Flow<T> &>(self).solver.history(age, component);
-            return view(field.data(), field.box().count, self);
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & { return solver.history(age, component); });
           },
           nb::arg("age"), nb::arg("component"))
       .def(
           "pressure_gradient",
           [](nb::handle_t<Flow<T>> self, int component) {
-            NavierStokes<T> &solver = nb::cast<Flow<T> &>(self).solver;
-            if (!solver.options().implicit_y)
-              throw InputError("the gradient of the pressure is kept where diffusion along y is implicit only");
-            Field<T> &field = solver.pressure_gradient(component);
-            return view(field.data(), field.box().count, self);
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & {
+              if (!solver.options().implicit_y)
+                throw InputError("the gradient of the pressure is kept only if diffusion along y is implicit");
+              return solver.pressure_gradient(component);
+            });
           },
-          nb::arg("component"), "That of the last stage, kept where diffusion along y is implicit.")
-      .def(
-          "set_rotation",
-          [](Flow<T> &self, const std::array<double, 3> &rotation) {
-            self.solver.set_rotation(rotation);
-            self.diagnostics.invalidate();
-          },
-          nb::arg("rotation"), "Twice the angular velocity, instead of that of the options.")
-      .def(
-          "project", [](Flow<T> &self) { self.solver.project(); }, nb::call_guard<nb::gil_scoped_release>())
-      .def(
-          "invalidate", [](Flow<T> &self) { self.diagnostics.invalidate(); }, "Call after changing the velocity.")
+          nb::arg("component"), "That of the last stage, kept where diffusion along y is implicit.");
+}
+
+template <class T> void bind_measures(nb::class_<Flow<T>> &bound) {
+  bound
       .def(
           "averages",
           [](Flow<T> &self, double dt) {
@@ -205,12 +206,6 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
             return adopt(std::move(out), count);
           },
           nb::arg("name"))
-      .def_static(
-          "least_bytes_per_node",
-          [](const std::string &scheme) {
-            return NavierStokes<T>::least_bytes_per_node(time_scheme_from_name(scheme));
-          },
-          nb::arg("scheme"))
       .def("find_bad_point",
            [](const Flow<T> &self) -> std::optional<std::pair<int, Index3>> {
              const auto bad = self.diagnostics.find_bad_point();
@@ -223,6 +218,13 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
         return std::map<std::string, double>{
             {"convection", times.convection}, {"pressure", times.pressure}, {"transposes", times.transposes}};
       });
+}
+
+template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
+  nb::class_<Flow<T>> bound(m, name, "Incompressible Navier-Stokes; see tailrace.Simulation.");
+  bind_steps(bound);
+  bind_fields(bound);
+  bind_measures(bound);
 }
 
 template <class T> void bind_control_volume(nb::module_ &m, const char *name) {

@@ -77,8 +77,8 @@ void bind_flow_options(nb::module_ &m) {
           "add_scalar", [](FlowOptions &self, const ScalarOptions &scalar) { self.scalars.push_back(scalar); },
           nb::arg("scalar"))
       .def_rw("acceleration", &FlowOptions::acceleration)
-      .def_rw("rotation", &FlowOptions::rotation)
-      .def_rw("growth", &FlowOptions::growth)
+      .def_rw("coriolis", &FlowOptions::coriolis)
+      .def_rw("linear", &FlowOptions::linear)
       .def_rw("implicit_y", &FlowOptions::implicit_y)
       .def(
           "set_wall_divergence",

@@ -203,7 +203,7 @@ class ForcingSection(Section):
     )
     band: BandSection | None = Field(None, description="a random force on low wave numbers")
 
-    def rotation(self, time: float) -> tuple[float, float, float]:
+    def coriolis_at(self, time: float) -> tuple[float, float, float]:
         """Twice the angular velocity in a step with its middle at this time. Local."""
         ended = self.coriolis_until is not None and time >= self.coriolis_until
         return (0.0, 0.0, 0.0) if ended else self.coriolis
@@ -379,6 +379,16 @@ class EddySection(Section):
         description="the divergence of the stress, or what Xcompact3D computes: nu_t lap u + 2 S grad nu_t, widths by "
         "the distance to the next node, no damping at walls, and for `schmidt` the Schmidt number of each scalar",
     )
+
+    @property
+    def model_constant(self) -> float:
+        """The constant of the model: the given one, else the usual one. Local."""
+        return self.constant or {"smagorinsky": 0.1, "wale": 0.5}[self.model]
+
+    @property
+    def turbulent_schmidt(self) -> float:
+        """The Schmidt number of the eddies: the given one, else the usual one. Local."""
+        return self.schmidt or 0.9
 
     @model_validator(mode="after")
     def _schmidt_has_a_meaning(self) -> Self:

@@ -108,7 +108,7 @@ class Model:
             self.restore(checkpoint)
         else:
             self._initialise(flow)
-        self._set_rotation(self.time)
+        self._set_coriolis(self.time)
         self._time_step.begin(self._rate)
         if self._forcing or self._band:
             self.flow.add_force()
@@ -172,9 +172,9 @@ class Model:
         own = agree(self.comm, self.case.body_force)
         return Forcing(own, str(self.case.case.forcing), self.grid, self.box, self.comm) if own else None
 
-    def _set_rotation(self, time: float) -> None:
+    def _set_coriolis(self, time: float) -> None:
         if self.case.forcing.coriolis_until is not None:
-            self.flow.set_rotation(self.case.forcing.rotation(time))
+            self.flow.set_coriolis(self.case.forcing.coriolis_at(time))
 
     def _set_force(self, since_now: float, dt: float | None = None) -> None:
         """Set the force at a time in a step of this size, by default the nominal one."""
@@ -377,7 +377,7 @@ class Model:
                 f"{self._time_step.remedy}"
             )
         prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
-        self._set_rotation(self.time + dt / 2)
+        self._set_coriolis(self.time + dt / 2)
         self.flow.step(dt, prepare)
         self.time = after
         return dt

@@ -37,14 +37,13 @@ def options_of(case: Case) -> FlowOptions:
     options.set_wall_divergence(case.numerics.wall_divergence)
     eddies = case.numerics.eddy_viscosity
     if eddies is not None:
-        default = 0.1 if eddies.model == "smagorinsky" else 0.5
-        options.set_eddy_model(eddies.model, eddies.constant or default, eddies.schmidt or 0.9, eddies.form)
+        options.set_eddy_model(eddies.model, eddies.model_constant, eddies.turbulent_schmidt, eddies.form)
     forcing = case.forcing
     if forcing.flow_rate is not None:
         options.set_flow_rate("xyz".index(forcing.direction), forcing.flow_rate)
     options.acceleration = forcing.acceleration
-    options.rotation = forcing.coriolis
-    options.growth = forcing.linear
+    options.coriolis = forcing.coriolis
+    options.linear = forcing.linear
     for scalar in case.scalar:
         options.add_scalar(_scalar_of(scalar, case))
     return options

@@ -15,8 +15,8 @@ struct MomentumBalance {
   Vector driving{};    ///< of the body force, and of what keeps the flow rate
 };
 
-/// A box around a body, by whose momentum the force on the body is measured. BoundaryFaces should be some nodes away from the
-/// body, where the velocity does not depend on its reconstruction.
+/// A box around a body, by whose momentum the force on the body is measured. BoundaryFaces should be some nodes away
+/// from the body, where the velocity does not depend on its reconstruction.
 template <class T> class ControlVolume {
 public:
   /// The nodes first .. last of each direction. A periodic direction from its first to its last node has no faces.

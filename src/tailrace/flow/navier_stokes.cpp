@@ -280,8 +280,8 @@ template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::a
   const std::int64_t points = box.count[0] * box.count[1], start = k * points;
   const std::array<const T *, 3> u{velocity_[0].data() + start, velocity_[1].data() + start,
                                    velocity_[2].data() + start};
-  const auto &c = options_.rotation;
-  const T growth = static_cast<T>(options_.growth);
+  const auto &c = options_.coriolis;
+  const T linear = static_cast<T>(options_.linear);
   for (int i = 0; i < 3; ++i) {
     const int next = (i + 1) % 3, last = (i + 2) % 3; // (c x u)_i = c_next u_last - c_last u_next
     const T constant_part = static_cast<T>(options_.acceleration[i]), mean = static_cast<T>(mean_[i]);
@@ -292,9 +292,9 @@ template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::a
     if (with_last != 0 || with_next != 0)
       for (std::int64_t p = 0; p < points; ++p)
         f[i][p] += with_last * u[last][p] + with_next * u[next][p];
-    if (growth != 0)
+    if (linear != 0)
       for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += growth * (u[i][p] - mean);
+        f[i][p] += linear * (u[i][p] - mean);
     if (force_[i].size() > 0)
       for (std::int64_t p = 0; p < points; ++p)
         f[i][p] += force_[i].data()[start + p];

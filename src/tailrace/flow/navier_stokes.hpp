@@ -1,9 +1,9 @@
 #pragma once
 
 #include <tailrace/flow/body.hpp>
+#include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/eddy_viscosity.hpp>
-#include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/implicit_diffusion.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
@@ -28,8 +28,8 @@ struct FlowOptions {
   ops::Hyperviscosities hyperviscosity{}; ///< of the diffusion along x, y and z
   std::vector<ScalarOptions> scalars = {};
   std::array<double, 3> acceleration{}; ///< a constant part of f: minus a mean pressure gradient
-  std::array<double, 3> rotation{};     ///< c in the part  -c x u  of f: twice the angular velocity
-  double growth = 0;                    ///< a in the part  a (u - mean of u)  of f: linear forcing (Lundgren 2003)
+  std::array<double, 3> coriolis{};     ///< c in the part  -c x u  of f: twice the angular velocity
+  double linear = 0;                    ///< a in the part  a (u - mean of u)  of f: linear forcing (Lundgren 2003)
   std::optional<FlowRate> flow_rate = {};
   std::optional<EddyModel> eddy_model = {};
   bool implicit_y = false; ///< second derivatives along y by Crank-Nicolson, for velocity and scalars
@@ -63,8 +63,8 @@ public:
   /// Makes `force` a part of the right-hand side from now on; it is zero at first.
   void add_force();
 
-  /// Another rotation than that of the options from now on.
-  void set_rotation(const std::array<double, 3> &rotation) { options_.rotation = rotation; }
+  /// Another Coriolis force than that of the options from now on.
+  void set_coriolis(const std::array<double, 3> &coriolis) { options_.coriolis = coriolis; }
 
   /// Removes the divergence of the present velocity, for fields from outside that have some, and gives it the values
   /// of the ends. Collective.
@@ -76,7 +76,8 @@ public:
     last_share_ = 0;
   }
 
-  /// Makes the upper end of direction d an outflow; see BoundaryFaces. Throws InputError where it is not a Dirichlet boundary.
+  /// Makes the upper end of direction d an outflow; see BoundaryFaces. Throws InputError where it is not a Dirichlet
+  /// boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
   /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it, and are zero

@@ -54,7 +54,7 @@ template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
 /// For linear forcing, which would make any mean velocity grow without end: rounding and what the convection of a flow
 /// that is not resolved adds to it.
 template <class T> void NavierStokes<T>::find_mean() {
-  if (options_.growth != 0)
+  if (options_.linear != 0)
     for (int i = 0; i < 3; ++i)
       mean_[i] = mean(i);
 }

@@ -78,8 +78,9 @@ public:
   StepSink *sink_ = nullptr;               ///< the engine, if it is open to write
   StepSource *source_ = nullptr;           ///< the engine, if it is open to read
   StreamSource *stream_ = nullptr;         ///< the engine, if steps come one by one
-  std::optional<StepWriter> writer_;
-  std::unique_ptr<AsyncWriter> async_; // after writer_, because it uses writer_
+  std::unique_ptr<StepWriter> writer_;
+  std::unique_ptr<AsyncWriter> background_; // after writer_, because it uses writer_
+  StepTarget *target_ = nullptr;            ///< that of the two which takes steps, if it is open to write
   std::vector<StepInfo> steps_;
   Attributes attributes_;
   bool attributes_changed_ = false;

@@ -88,14 +88,17 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
     last_index_ = steps_.back().index;
   attributes_ = engine_->attributes();
   if (mode_ != Mode::read)
-    writer_.emplace(*sink_, request.comm, trace_, with_checksums_, replaced_ ? &*replaced_ : nullptr);
+    writer_ =
+        std::make_unique<StepWriter>(*sink_, request.comm, trace_, with_checksums_, replaced_ ? &*replaced_ : nullptr);
+  target_ = writer_.get();
   if (background && BackgroundThread::allowed()) {
     const bool one_is_theirs = sink_->copies();
     if (one_is_theirs)
       notes_.push_back(
           fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));
-    async_ = std::make_unique<AsyncWriter>(*writer_, comm_, request.comm, trace_, path_,
-                                           static_cast<std::size_t>(buffers - one_is_theirs));
+    background_ = std::make_unique<AsyncWriter>(*writer_, comm_, request.comm, trace_, path_,
+                                                static_cast<std::size_t>(buffers - one_is_theirs));
+    target_ = background_.get();
   } else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
                      "MPI_THREAD_MULTIPLE");
@@ -104,7 +107,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
 /// A series that is not closed. Other ranks may still be dropping their files of an open step, which have the names of
 /// earlier files: then the next writer puts the earlier series back.
 Series::Implementation::~Implementation() {
-  async_.reset();
+  background_.reset();
   writer_.reset();
   engine_.reset();
   try {

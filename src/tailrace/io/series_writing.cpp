@@ -33,7 +33,7 @@ void Series::Implementation::require_new(const std::string &name) const {
 }
 
 void Series::Implementation::forget_lost() {
-  const std::size_t lost = std::min(steps_.size(), async_->take_lost());
+  const std::size_t lost = std::min(steps_.size(), target_->take_lost());
   steps_.resize(steps_.size() - lost);
   if (lost > 0)
     last_index_ = steps_.empty() ? std::nullopt : std::optional(steps_.back().index);
@@ -43,16 +43,12 @@ void Series::Implementation::forget_lost() {
 
 template <class Work> void Series::Implementation::in_step(Work work) {
   try {
-    if (!async_)
+    if (!target_->is_background())
       BackgroundThread::wait_until_idle();
     work();
   } catch (...) {
-    if (async_) {
-      async_->abandon_step();
-      forget_lost();
-    } else {
-      writer_->abandon_step();
-    }
+    target_->abandon_step();
+    forget_lost();
     forget_step();
     throw;
   }
@@ -70,7 +66,7 @@ void Series::Implementation::forget_step() {
 void Series::Implementation::abandon_step() noexcept {
   if (open_step_ && taken_) {
     BackgroundThread::wait_until_idle();
-    async_ ? async_->abandon_step() : writer_->abandon_step();
+    target_->abandon_step();
   }
   forget_step();
 }
@@ -132,7 +128,7 @@ void Series::Implementation::place_rows(Block &block, std::int64_t rows) const {
 }
 
 void Series::Implementation::put(const Block &block, Type given) {
-  in_step([&] { async_ ? async_->write(block, given) : writer_->write(block, given); });
+  in_step([&] { target_->write(block, given); });
   counters_.bytes_written += block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
 }
 
@@ -237,11 +233,11 @@ void Series::Implementation::check_deferred() const {
 }
 
 void Series::Implementation::write_deferred() {
-  if (async_) {
+  if (target_->is_background()) {
     try {
       check_deferred();
     } catch (...) {
-      async_->spoil_step(std::current_exception());
+      target_->spoil_step(std::current_exception());
     }
   } else {
     in_step([&] { comm_.agree([&] { check_deferred(); }); });
@@ -252,7 +248,7 @@ void Series::Implementation::write_deferred() {
 }
 
 void Series::Implementation::end_step() {
-  if (async_)
+  if (target_ && target_->is_background())
     require_step(); // no communication: steps begin and end on all ranks together
   else
     enter([&](Tally &) { require_step(); });
@@ -265,7 +261,7 @@ void Series::Implementation::end_step() {
   std::optional<Attributes> changed;
   if (attributes_changed_)
     changed = attributes_;
-  in_step([&] { async_ ? async_->end_step(scalars_, changed) : writer_->end_step(scalars_, changed); });
+  in_step([&] { target_->end_step(scalars_, changed); });
   attributes_changed_ = false;
   steps_.push_back(*open_step_);
   last_index_ = open_step_->index;
@@ -289,8 +285,8 @@ void Series::Implementation::close() {
         fault = std::current_exception();
     }
   };
-  if (async_) {
-    attempt([&] { async_->check(true); });
+  if (target_) {
+    attempt([&] { target_->check(true); });
     forget_lost();
   }
   BackgroundThread::wait_until_idle();
@@ -361,20 +357,15 @@ void Series::Implementation::begin_step(const StepInfo &step) {
   declared_before_ = declared_;
   taken_ = true;
   any_begun_ = true;
-  in_step([&] {
-    if (async_)
-      async_->begin_step(step);
-    else
-      taken_ = writer_->begin_step(step);
-  });
+  in_step([&] { taken_ = target_->begin_step(step); });
   if (!taken_)
     last_index_ = step.index;
 }
 
 void Series::flush() {
   self_->enter([&](Tally &) { self_->require_writing(); });
-  if (self_->async_)
-    self_->in_step([&] { self_->async_->check(true); });
+  if (self_->target_->is_background())
+    self_->in_step([&] { self_->target_->check(true); });
 }
 
 } // namespace tailrace::io

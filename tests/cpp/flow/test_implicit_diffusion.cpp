@@ -30,7 +30,7 @@ Setting setting(const Sides &y, const std::optional<Stretching> &stretching = {}
   const Boundaries boundaries{periodic, y, Sides(free_slip, dirichlet)};
   Setting s{Grid(nodes, lengths, boundaries, stretching), {0.01}};
   s.options.acceleration = {0.1, -0.2, 0.05};
-  s.options.rotation = {0.4, -0.3, 0.9};
+  s.options.coriolis = {0.4, -0.3, 0.9};
   if (wide)
     s.options.hyperviscosity.fill(Hyperviscosity{4, 0.44});
   s.options.scalars = {{0.02, {periodic, dirichlet, free_slip}}, {0.004, {periodic, free_slip, free_slip}}};
@@ -141,7 +141,7 @@ TEST(ImplicitDiffusion, IsStableInLargeSteps) {
                     Stretching(Where::walls, 0.1)); // x and z are no limit
       s.options.viscosity = 0.1;
       s.options.scalars[0].diffusivity = 0.2;
-      s.options.acceleration = s.options.rotation = {};
+      s.options.acceleration = s.options.coriolis = {};
       s.options.scalars[0].buoyancy = {};
       const std::vector<double> distances = s.grid.distances(1);
       const double smallest = *std::min_element(distances.begin(), distances.end());

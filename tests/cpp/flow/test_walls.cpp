@@ -133,7 +133,7 @@ Setting permuted(const Setting &s, const std::array<int, 3> &axes) {
   turned.options.acceleration = permuted(s.options.acceleration, axes);
   const bool mirrors = (axes[1] - axes[0] + 3) % 3 != 1; // an odd permutation: an angular velocity changes its sign
   for (int d = 0; d < 3; ++d)
-    turned.options.rotation[d] = (mirrors ? -1 : 1) * s.options.rotation[axes[d]];
+    turned.options.coriolis[d] = (mirrors ? -1 : 1) * s.options.coriolis[axes[d]];
   if (s.options.flow_rate)
     turned.options.flow_rate = {where(s.options.flow_rate->direction), s.options.flow_rate->velocity};
   for (ScalarOptions &scalar : turned.options.scalars) {
@@ -160,8 +160,8 @@ ScalarOptions scalar_in(const Boundaries &boundaries) {
 Setting setting(const Boundaries &boundaries) {
   Setting s{Grid(nodes, lengths, boundaries), {0.004}};
   s.options.acceleration = {0.1, -0.2, 0.05};
-  s.options.rotation = {0.4, -0.3, 0.9};
-  s.options.growth = 0.2;
+  s.options.coriolis = {0.4, -0.3, 0.9};
+  s.options.linear = 0.2;
   s.options.hyperviscosity.fill(Hyperviscosity{4, 0.44});
   s.options.scalars = {scalar_in(boundaries), scalar_in(boundaries)};
   s.options.scalars[1].diffusivity = 0.002;
@@ -242,7 +242,7 @@ TEST(Walls, ExchangedAxesExchangeAnOutflow) {
        {Boundaries{dirichlet, periodic, periodic}, Boundaries{dirichlet, dirichlet, periodic},
         Boundaries{dirichlet, dirichlet, free_slip}, Boundaries{dirichlet, dirichlet, dirichlet}}) {
     Setting s = setting(boundaries);
-    s.options.acceleration = {}, s.options.rotation = {}, s.options.growth = 0;
+    s.options.acceleration = {}, s.options.coriolis = {}, s.options.linear = 0;
     s.outflow = 0;
     for (ScalarOptions &scalar : s.options.scalars)
       scalar.ends[0][1] = ScalarEnd::convected;

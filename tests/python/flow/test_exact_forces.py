@@ -1,4 +1,4 @@
-"""Forces with exact solutions: rotation, growth, a flow rate that is kept, and what leaves through an outflow."""
+"""Forces with exact solutions: Coriolis, linear forcing, a flow rate that is kept, and what leaves through an outflow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_rotation_gives_inertial_oscillations(axis: int) -> None:
     first, second = (axis + 1) % 3, (axis + 2) % 3
     rotation = [0.0, 0.0, 0.0]
     rotation[axis] = 2.0
-    flow = CoreFlow(*BOX, viscosity=0.1, rotation=tuple(rotation))
+    flow = CoreFlow(*BOX, viscosity=0.1, coriolis=tuple(rotation))
     start = [0.0, 0.0, 0.0]
     start[first], start[second], start[axis] = 1.0, 0.5, -0.2
     flow.set(*start)
@@ -36,7 +36,7 @@ def test_rotation_gives_inertial_oscillations(axis: int) -> None:
 
 def test_growth_of_all_but_the_mean() -> None:
     """Without viscosity shear waves grow by the factor of the scheme; their mean is only accelerated."""
-    flow = CoreFlow(*BOX, viscosity=0, growth=0.7, acceleration=(0.3, 0, 0))
+    flow = CoreFlow(*BOX, viscosity=0, linear=0.7, acceleration=(0.3, 0, 0))
     wave, other = np.sin(2 * np.pi * flow.y / 1.3), np.cos(4 * np.pi * flow.z / 0.9)
     flow.set(1 + wave + other, 0, 0)
     dt, steps = 0.02, 30
@@ -47,7 +47,7 @@ def test_growth_of_all_but_the_mean() -> None:
 
 def test_growth_keeps_the_mean_of_a_flow_that_is_not_resolved() -> None:
     """Convection adds a little to it, which would grow with the force to more than the turbulence."""
-    flow = CoreFlow((16, 18, 20), (1.0, 1.3, 0.9), viscosity=2e-3, growth=2.5)
+    flow = CoreFlow((16, 18, 20), (1.0, 1.3, 0.9), viscosity=2e-3, linear=2.5)
     dice = np.random.default_rng(5)
     for i in range(3):
         values = dice.standard_normal(flow.velocity(i).shape)

@@ -29,7 +29,7 @@ void AsyncWriter::wait_all(std::unique_lock<std::mutex> &lock) {
   changed_.wait(lock, [&] { return on_their_way_ == 0; });
 }
 
-void AsyncWriter::begin_step(const StepInfo &step) {
+bool AsyncWriter::begin_step(const StepInfo &step) {
   if (direct_) { // the engine, too, must have finished the previous step
     std::unique_lock lock(mutex_);
     wait_all(lock);
@@ -49,6 +49,7 @@ void AsyncWriter::begin_step(const StepInfo &step) {
     BackgroundThread::wait_until_idle();
     writer_.begin_step(step);
   }
+  return true;
 }
 
 AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
@@ -65,7 +66,7 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
   return piece;
 }
 
-void AsyncWriter::write(const Block &block, Type given) {
+void AsyncWriter::write(Block block, Type given) {
   if (direct_) {
     BackgroundThread::wait_until_idle();
     return writer_.write(block, given);

@@ -23,24 +23,22 @@ namespace tailrace::io {
 ///
 /// Without buffers, for an engine that copies what it is given, that copy is the only one: begin_step waits for the
 /// previous step, write gives the block to the engine, both are collective, and only end_step runs in the background.
-class AsyncWriter {
+class AsyncWriter final : public StepTarget {
 public:
   /// `comm` is for the caller's thread, `engine_comm`, of the same ranks, for the background.
   AsyncWriter(StepWriter &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
               std::string path, std::size_t buffers);
-  ~AsyncWriter(); ///< waits for all steps to be written
+  ~AsyncWriter() override; ///< waits for all steps to be written
 
-  void begin_step(const StepInfo &step);
-  void write(const Block &block, Type given);
-  /// The open step must not be written, for a reason that only this rank may have. end_step is called as usual.
-  void spoil_step(std::exception_ptr reason);
-  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
-  void abandon_step() noexcept;
-  /// Throws the error of the background, if it has one, on all ranks. With `all`, waits first until every step has been
-  /// written. Collective.
-  void check(bool all);
-  /// How many steps were lost by the last error that was thrown; afterwards 0. Local.
-  std::size_t take_lost() { return std::exchange(lost_, 0); }
+  bool is_background() const override { return true; }
+  /// Always true: whether the engine takes the step is decided later.
+  bool begin_step(const StepInfo &step) override;
+  void write(Block block, Type given) override;
+  void spoil_step(std::exception_ptr reason) override;
+  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) override;
+  void abandon_step() noexcept override;
+  void check(bool all) override;
+  std::size_t take_lost() override { return std::exchange(lost_, 0); }
 
 private:
   struct Piece {

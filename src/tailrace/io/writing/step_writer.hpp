@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/writing/step_target.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -13,19 +13,16 @@ namespace tailrace::io {
 /// Passes steps that are already checked to an engine: converts types, collects the checksums, abandons a step that
 /// fails. Runs in the caller's thread or, with asynchronous writing, in the background. Collective over the engine's
 /// communicator.
-class StepWriter {
+class StepWriter final : public StepTarget {
 public:
   /// `replaced`: removed when the first step is complete, where there is one.
   StepWriter(StepSink &sink, const Communicator &comm, Trace &trace, bool checksums, ReplacedSeries *replaced = nullptr)
       : sink_(sink), comm_(comm), trace_(trace), with_checksums_(checksums), replaced_(replaced) {}
 
-  /// Returns whether the engine takes the step; if not, the step is over.
-  bool begin_step(const StepInfo &step);
-  /// `block.type` is the type to store, `given` that of the data.
-  void write(Block block, Type given);
-  /// `attributes`: all attributes of the series, if they have changed.
-  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes);
-  void abandon_step() noexcept;
+  bool begin_step(const StepInfo &step) override;
+  void write(Block block, Type given) override;
+  void end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) override;
+  void abandon_step() noexcept override;
 
 private:
   template <class Work> void in_step(Work work);
