@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tailrace.analysis import state
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import Results, Sink
+from tailrace.analysis.script import Script, load
 from tailrace.analysis.script_runner import ScriptRunner
+from tailrace.case.document import ConfigError
+from tailrace.core import InputError
 from tailrace.io.names import result_names
+from tailrace.parallel import agree
 
 from .consumer import Consumer
 
 if TYPE_CHECKING:
     from tailrace.case.schedule import Schedule
+    from tailrace.case.sections import AnalysisSection
     from tailrace.flow.checkpoint import OpenCheckpoint, Packed
     from tailrace.steps.step import Step
+
+    from .opening import Opening
 
 OnError = Literal["stop", "off"]
 
@@ -140,3 +148,36 @@ class Analysis(Consumer):
         """Close the results and the script. Closing twice does nothing."""
         self.sink.close()
         self.runner.close()
+
+
+def open_analyses(opening: Opening) -> list[Analysis]:
+    """The [[analysis]] blocks of a case. Collective.
+
+    :raises ConfigError, AnalysisError: a script cannot be loaded, or has other parameters.
+    """
+    case = opening.model.case
+    scripts = agree(opening.model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
+    return [_open(section, script, opening) for section, script in zip(case.analysis, scripts, strict=True)]
+
+
+def _open(section: AnalysisSection, script: Script, opening: Opening) -> Analysis:
+    model, resumed = opening.model, opening.resumed
+    runner = ScriptRunner(script, model.comm)
+    sink = Sink(
+        Path(section.out), section.name, model.comm, opening.operators(),
+        engine=section.engine, attributes=model.about, resume_step=resumed, provenance=opening.provenance,
+    )  # fmt: skip
+    if resumed is not None and script.has("finish"):  # else its former results might never be replaced
+        sink.beside(result_names(section.name)[1], resumed).close()
+    return Analysis(runner, sink, section.on_error, opening.say, schedule=section.schedule(model.case.time))
+
+
+def _load(section: AnalysisSection, directory: Path) -> Script:
+    try:
+        script = load(section.script, directory, section.name)
+        for name, value in section.parameters.items():
+            script.set(name, value)
+        script.check_complete()
+    except InputError as error:
+        raise ConfigError.single("the case", f"analysis '{section.name}'", str(error)) from None
+    return script

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tailrace.case.sections import OutputSection, TimeSection
     from tailrace.steps.step import Step
 
+    from .opening import Opening
+
 _LEFT_OUT = "skipped = 1: to keep to the share of time that the stream may cost; 0: dropped, because the queue was full"
 
 
@@ -149,6 +151,16 @@ class Output(Consumer):
     def report(self) -> None:
         """Print a table of what it has written and where the time went, and notes."""
         output_table(f"{self.section.name}: {self.section.path}", self._summary, self._notes)
+
+
+def open_outputs(opening: Opening) -> list[Output]:
+    """The [[output]] blocks of a case. Collective."""
+    model, case = opening.model, opening.model.case
+    grid, attributes = series.UniformGrid.of(model.grid), {**model.about, **opening.provenance}
+    return [
+        Output(section, case.time, grid, model.comm, attributes=attributes, resume_step=opening.resumed)
+        for section in case.output
+    ]
 
 
 def _with_closing(

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace.analysis.results import Sink
-from tailrace.analysis.script import Script, load
-from tailrace.analysis.script_runner import ScriptRunner
-from tailrace.case.document import ConfigError
-from tailrace.consumers.analysis import Analysis
-from tailrace.consumers.output import Output
+from tailrace.consumers.analysis import open_analyses
+from tailrace.consumers.consumer import Consumer
+from tailrace.consumers.opening import Opening
+from tailrace.consumers.output import open_outputs
 from tailrace.consumers.table import Table
-from tailrace.core import InputError
 from tailrace.flow.model_step import ModelStep
-from tailrace.io.names import result_names
-from tailrace.io.placement import UniformGrid
-from tailrace.parallel import agree, spread
+from tailrace.parallel import spread
 
 from .progress import summary_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from tailrace.case.sections import AnalysisSection
-    from tailrace.consumers.consumer import Consumer
     from tailrace.flow.checkpoint import OpenCheckpoint
     from tailrace.flow.model import Model
+
+# What opens the consumers of a case, by the phase in which that is counted. A new kind of consumer has a line here.
+OPENERS: dict[str, Callable[[Opening], Sequence[Consumer]]] = {"output": open_outputs, "analysis": open_analyses}
 
 
 class Recorder:
@@ -56,40 +52,16 @@ class Recorder:
         timed: Callable[[str], AbstractContextManager[None]],
         say: Callable[[str], None],
     ) -> None:
-        self._model, self._timed, self._say = model, timed, say
-        self._resumed, self._provenance = resumed, provenance
-        self._operators = cache(model.operators)
+        self._model, self._timed, self._operators = model, timed, cache(model.operators)
+        opening = Opening(model, self._operators, resumed, provenance, say)
         self.table = stack.enter_context(Table(model, resumed, provenance, say))
-        with timed("output"):
-            outputs = self._outputs()
-        self.consumers: list[Consumer] = [self.table, *outputs, *self._analyses()]
+        self.consumers: list[Consumer] = [self.table]
+        for phase, open_all in OPENERS.items():
+            with timed(phase):
+                self.consumers += open_all(opening)
         if checkpoint is not None:
             for consumer in self.consumers:
                 consumer.resume(checkpoint)
-
-    def _outputs(self) -> list[Output]:
-        model, case = self._model, self._model.case
-        grid, attributes = UniformGrid.of(model.grid), {**model.about, **self._provenance}
-        return [
-            Output(section, case.time, grid, model.comm, attributes=attributes, resume_step=self._resumed)
-            for section in case.output
-        ]
-
-    def _analyses(self) -> list[Analysis]:
-        case = self._model.case
-        scripts = agree(self._model.comm, lambda: [_load(section, case.directory) for section in case.analysis])
-        return [self._analysis(section, script) for section, script in zip(case.analysis, scripts, strict=True)]
-
-    def _analysis(self, section: AnalysisSection, script: Script) -> Analysis:
-        model = self._model
-        runner = ScriptRunner(script, model.comm)
-        sink = Sink(
-            Path(section.out), section.name, model.comm, self._operators(),
-            engine=section.engine, attributes=model.about, resume_step=self._resumed, provenance=self._provenance,
-        )  # fmt: skip
-        if self._resumed is not None and script.has("finish"):  # else its former results might never be replaced
-            sink.beside(result_names(section.name)[1], self._resumed).close()
-        return Analysis(runner, sink, section.on_error, self._say, schedule=section.schedule(model.case.time))
 
     # ---- during the run ----------------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
@@ -160,14 +132,3 @@ class Recorder:
             for consumer in [*self.consumers[1:], self.table]:
                 consumer.report()
             sys.stdout.flush()
-
-
-def _load(section: AnalysisSection, directory: Path) -> Script:
-    try:
-        script = load(section.script, directory, section.name)
-        for name, value in section.parameters.items():
-            script.set(name, value)
-        script.check_complete()
-    except InputError as error:
-        raise ConfigError.single("the case", f"analysis '{section.name}'", str(error)) from None
-    return script

@@ -1,4 +1,4 @@
-"""Forces with exact solutions: Coriolis, linear forcing, a flow rate that is kept, and what leaves through an outflow."""
+"""Forces with exact solutions: Coriolis, linear forcing, a kept flow rate, and what leaves through an outflow."""
 
 from __future__ import annotations
 
