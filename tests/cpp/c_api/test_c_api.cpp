@@ -1,6 +1,7 @@
 // Tests of the C interface: arrays of one to three dimensions, and calls that must fail.
 #include "c_api/c_api_test.hpp"
 #include <tailrace/io/engine_traits.hpp>
+#include <tailrace/io/types.hpp>
 
 #include <gtest/gtest.h>
 
