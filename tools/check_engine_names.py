@@ -18,9 +18,9 @@ TABLE = ROOT / "src" / "tailrace" / "io" / "engine" / "engines.cpp"
 PYTHON = ("python/tailrace", "benchmarks", "examples", "tests")
 # Cells of results, which tests make up, are named by variants such as "raw"; keys of the build are names of libraries.
 OTHER_NAMES = ("tests/python/bench/", "tests/python/helpers/inputs/benchmarks.py", "python/tailrace/cli/doctor.py")
-# The folders of engines; there a name may be compared. bp4, bp5 and adios_hdf5 share one.
-_FOLDERS = ("raw", "sion", "hdf5", "adios2", "sst", "engine")
-OWN = tuple(f"{tree}/io/{folder}/" for tree in ("src/tailrace", "tests/cpp") for folder in _FOLDERS)
+# What several engines share; the other engines have a folder of their name.
+SHARED = ("adios2", "engine")
+
 
 
 def names() -> set[str]:
@@ -69,13 +69,14 @@ def cpp_comparisons(text: str, engines: set[str]) -> Iterator[int]:
 def found() -> Iterator[str]:
     """Each comparison outside of its room."""
     engines = names()
+    own = tuple(f"{tree}/io/{folder}/" for tree in ("src/tailrace", "tests/cpp") for folder in (*engines, *SHARED))
     files = [path for folder in PYTHON for path in (ROOT / folder).rglob("*.py")]
     files += [path for folder in ("src", "bindings", "tests/cpp") for path in (ROOT / folder).rglob("*.[ch]pp")]
     for path in sorted(files):
         name = path.relative_to(ROOT).as_posix()
         text = path.read_text(encoding="utf-8")
         look = python_comparisons if path.suffix == ".py" else cpp_comparisons
-        for line in look(text, engines) if not name.startswith(OWN + OTHER_NAMES) else ():
+        for line in look(text, engines) if not name.startswith(own + OTHER_NAMES) else ():
             if "engine:" not in text.splitlines()[line - 1].partition("#" if path.suffix == ".py" else "//")[2]:
                 yield f"{name}:{line}: compares the name of an engine; ask its traits instead"
 

@@ -129,6 +129,19 @@ def _reachable(start: str, following: Mapping[str, set[str]]) -> set[str]:
     return seen
 
 
+def with_engines(table: Mapping[str, list[str]], names: Iterable[str]) -> dict[str, list[str]]:
+    """The table with a row for each engine that has none: what engines are made of."""
+    rows = dict(table)
+    usual = rows.pop("io/ENGINE")
+    return {**{f"io/{name}": usual for name in names}, **rows}
+
+
+def engine_names() -> list[str]:
+    """The words in the table of engines."""
+    text = (ROOT / "src/tailrace/io/engine/engines.cpp").read_text(encoding="utf-8")
+    return re.findall(r"^\s*ENGINE\((\w+)\)", text, re.MULTILINE)
+
+
 def check(language: str, arrows: list[Arrow], table: Mapping[str, list[str]]) -> bool:
     """Print what is wrong in one language; returns whether nothing is."""
     groups = circles(arrows)
@@ -157,7 +170,7 @@ def main() -> int:
     """Check both languages, and what is installed."""
     table = tomllib.loads((ROOT / "tools" / "layers.toml").read_text(encoding="utf-8"))
     python = check("Python", python_arrows(), table["python"])
-    cpp = check("C++", cpp_arrows(), table.get("cpp", {}))
+    cpp = check("C++", cpp_arrows(), with_engines(table["cpp"], engine_names()))
     return 0 if check_headers() and python and cpp else 1
 
 

@@ -91,3 +91,9 @@ def test_the_compiled_module_has_one_door(layers, tmp_path, monkeypatch):
     for line in ("from tailrace import _core", "from . import _core", "    from tailrace._core import Error"):
         assert layers._COMPILED.match(line), line
     assert list(layers.forbidden([arrow(layers, "io/x", "_core")], {"io": []}))
+
+
+def test_engines_without_a_row_have_the_usual_one(layers):
+    table = layers.with_engines({"io/ENGINE": ["support"], "io/hdf5": ["io/h5"]}, ["raw", "hdf5"])
+    assert table == {"io/raw": ["support"], "io/hdf5": ["io/h5"]}
+    assert "raw" in layers.engine_names()
