@@ -56,7 +56,13 @@ _CONTEXT: ContextVar[dict[str, Any] | None] = ContextVar("_CONTEXT", default=Non
 
 
 class Case(Section):
-    """A whole simulation as its case file describes it."""
+    """A whole simulation as its case file describes it.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> case.grid.points, case.viscosity
+    ((16, 12, 8), 0.01)
+    """
 
     case: CaseSection
     grid: GridSection
@@ -375,6 +381,18 @@ def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:
 
     :param overrides: `key=value` pairs that replace values of the file; see `document.apply_overrides`.
     :raises ConfigError: everything that is wrong with the file and the overrides.
+
+    >>> text = '''
+    ... case = {flow = "taylor-green", reynolds = 100.0}
+    ... grid.points = [16, 12, 8]
+    ... grid.lengths = ["2*pi", "2*pi", "2*pi"]
+    ... grid.boundaries = ["periodic", "periodic", "periodic"]
+    ... time = {dt = 0.01, steps = 3}
+    ... '''
+    >>> with open("tgv.toml", "w") as file:
+    ...     _ = file.write(text)
+    >>> tr.load_case("tgv.toml", ["time.steps=5"]).time.steps
+    5
     """
     path = Path(path)
     return case_from_document(read_toml(path), source=str(path), directory=path.parent, overrides=overrides)

@@ -74,6 +74,13 @@ def convert(
     :param progress: called on rank 0 with what is done ("writing", "comparing"), the bytes so far, and all bytes.
     :raises InputError: an argument is wrong, the target is there already, or cannot hold what the source has.
     :raises IoError: the source is damaged, the disk is full, or the result differs from the source.
+
+    >>> with tr.open("run.h5", "w") as series:
+    ...     for time in (0.0, 0.5, 1.0):
+    ...         series.write_step(time, p=np.ones((8, 12, 16)), t=np.ones((8, 12, 16)))
+    >>> done = tr.convert("run.h5", "small.bp", steps=slice(1, None), variables=["p"], coarsen=(2, 2, 2))
+    >>> done.steps, done.verified
+    (2, True)
     """
     if comm is None:
         from mpi4py import MPI

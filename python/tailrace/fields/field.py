@@ -42,6 +42,13 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     :param centred: per direction, whether the values are on the cell centres instead of the nodes.
     :param name: for printing and plotting.
     :raises InputError: `data` does not have the shape of this rank's part.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: 3.0 + np.cos(x))
+    >>> f.shape  # (nz, ny, nx)
+    (8, 12, 16)
+    >>> round((f * f).mean(), 6)  # 9 + 1/2
+    9.5
     """
 
     def __init__(

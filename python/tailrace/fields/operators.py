@@ -67,6 +67,12 @@ class Operators:
     :param interpolation: the scheme between nodes and cell centres: "classic", "optimised" or "aggressive".
     :param dtype: float64 or float32, in which the schemes compute.
     :raises InputError: the grid, the process grid or the type is not possible.
+
+    >>> ops = tr.Operators((16, 13, 8), (2 * np.pi, 2.0, 1.0), ("periodic", "dirichlet", "periodic"))
+    >>> ops.shape(), ops.local_shape()  # on one rank
+    ((16, 13, 8), (8, 13, 16))
+    >>> round(ops.volume / np.pi, 6)
+    4.0
     """
 
     def __init__(

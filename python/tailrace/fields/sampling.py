@@ -35,6 +35,12 @@ def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
 
     :param profile: the whole of it, in the order z, y, x.
     :raises InputError: the profile does not have the points of `f` along `axes`.
+
+    >>> ops = tr.Operators((16, 13, 8), (2 * np.pi, 2.0, 1.0), ("periodic", "free-slip", "periodic"))
+    >>> u = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) + y * y)
+    >>> fluctuation = u - tr.spread(u.mean("xz"), u, "y")
+    >>> np.allclose(fluctuation, np.sin(u.coordinates()[0]))
+    True
     """
     kept = [d for d in (2, 1, 0) if "xyz"[d] in axis_names(axes)]
     shape = f.operators.shape(f.centred)
@@ -58,6 +64,13 @@ def plane(f: Field, axis: str, index: int | None = None, *, position: float | No
     :param position: coordinate instead of `index`; between points the values are interpolated.
     :returns: an array over the other two directions, in the order z, y, x; for "y" (nz, nx).
     :raises InputError: no such direction, index or position.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> tr.plane(f, "y", 0).shape  # (nz, nx)
+    (8, 16)
+    >>> np.allclose(tr.plane(f, "x", position=0.3), np.sin(0.3), atol=1e-4)
+    True
     """
     return _section(f, axis_names(axis), None if index is None else (index,), None if position is None else (position,))
 
@@ -72,6 +85,12 @@ def line(
     :param position: coordinates instead of `index`; between points the values are interpolated.
     :returns: as many values as the field has along `axis`.
     :raises InputError: no such direction, index or position.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) + y)
+    >>> x, y, z = ops.coordinates()
+    >>> np.allclose(tr.line(f, "x", (6, 0)), np.sin(x) + 1.0)  # y = 1 at node 6
+    True
     """
     if len(axis_names(axis)) != 1:
         raise InputError(f"axis {axis!r}: a line goes along one direction")
@@ -87,6 +106,12 @@ class Probes:
     Each rank sums weights times values of its own points, and the sums are added: no ghost points are needed.
 
     :param points: n x 3 coordinates x, y, z, the same on every rank. They wrap around periodic directions.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> probes = tr.Probes([(np.pi / 2, 0.5, 0.5), (0.3, 0.5, 0.5)])
+    >>> np.allclose(probes(f), [1.0, np.sin(0.3)], atol=1e-4)
+    True
     """
 
     def __init__(self, points: ArrayLike) -> None:

@@ -56,6 +56,12 @@ def spectrum(f: Field | Vector) -> Spectrum:
     <v . v> / 2. Computed in double precision; the mean is in shell 0.
 
     :raises InputError: a direction is not periodic.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi,) * 3, ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(2 * x))
+    >>> found = tr.spectrum(f)
+    >>> found.k[:4], found.energy[:4].round(6)  # <f f> / 2 = 1/4, in the shell of k = 2
+    (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     fields = [f] if isinstance(f, Field) else list(f)
     operators = fields[0].operators
@@ -71,6 +77,12 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     negative together, 1 for j = 0 and j = n / 2. The average is that of `mean`, so the energies add up to <f f> / 2.
 
     :raises InputError: the direction is not periodic.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, np.pi, 1.0), ("periodic", "free-slip", "periodic"))
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(2 * x))
+    >>> found = tr.spectrum_1d(f, "x")
+    >>> found.k[:4], found.energy[:4].round(6)  # <f f> / 2 = 1/4, at k = 2
+    (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     d = direction_of(axis)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
@@ -98,6 +110,12 @@ def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: b
 
     :param normalise: divide by sqrt(<f f> <g g>), the averages being those at r = 0.
     :raises InputError: the points along the direction are stretched: pairs of them are not equal distances apart.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> found = tr.correlation(f, "x", normalise=True)
+    >>> np.allclose(found.values, np.cos(found.r))
+    True
     """
     d = direction_of(axis)
     if d == 1 and f.operators.grid.stretching:

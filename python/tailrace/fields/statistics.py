@@ -40,6 +40,15 @@ class Statistics:
     :param names: names of the fields.
     :param axes: directions to average over, as "xz"; "" for none.
     :raises InputError: there are no names, one stands twice, or there is no such direction.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> flow = tr.Statistics(axes="xz")  # of ux, uy, uz; profiles over y
+    >>> for sign in (1.0, -1.0):
+    ...     flow.update(tr.Vector.from_function(ops, lambda x, y, z: (sign + y, np.sin(x), 0.0)))
+    >>> np.allclose(flow.mean["ux"], ops.coordinates()[1])
+    True
+    >>> flow.reynolds_stress("x", "x")[:3], flow.reynolds_stress("y", "y")[:3].round(6)
+    (array([1., 1., 1.]), array([0.5, 0.5, 0.5]))
     """
 
     def __init__(self, names: Sequence[str] = _VELOCITY, axes: str = "") -> None:

@@ -21,6 +21,13 @@ class Vector:
 
     `v @ w` is the scalar product, `v.cross(w)` the vector product; `+`, `-`, and `*`, `/` by numbers and fields work by
     component.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> v = tr.Vector.from_function(ops, lambda x, y, z: (np.cos(x), np.sin(x), 2.0))
+    >>> round((v @ v).mean(), 6)  # 1 + 4
+    5.0
+    >>> np.allclose(v.cross(v * 3.0).z, 0.0), v["x"] is v.x
+    (True, True)
     """
 
     def __init__(self, x: Field, y: Field, z: Field) -> None:

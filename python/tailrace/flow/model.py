@@ -64,6 +64,14 @@ class Model:
         arrays or numbers. It is called for the time of each stage of a step, on each rank for itself.
     :raises InputError: the case does not fit the ranks or their memory, or the checkpoint does not fit the case; or the
         flow or the forcing fails, has another shape, or is not finite.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> model = tr.Model(case)
+    >>> round(model.measure()["kinetic_energy"], 6)  # of the Taylor-Green vortex: 1/8
+    0.125
+    >>> model.advance(), model.step
+    (0.01, 1)
     """
 
     def __init__(

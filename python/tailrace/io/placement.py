@@ -16,14 +16,32 @@ SAME_PLACE = 1e-6  # relative to the length of the box: some formats store place
 
 
 class Box(NamedTuple):
-    """A block of a global array: indices start <= i < start + count, in x, y, z."""
+    """A block of a global array: indices start <= i < start + count, in x, y, z.
+
+    >>> box = tr.Box(start=(4, 0, 2), count=(8, 12, 3))
+    >>> box.count
+    (8, 12, 3)
+    >>> with tr.open("run.h5", "w") as series:
+    ...     series.write_step(0.0, p=np.ones((8, 12, 16)))
+    >>> tr.convert("run.h5", "part.h5", box=box).steps
+    1
+    """
 
     start: Triple
     count: Triple  # type: ignore[assignment] # hides tuple.count, which is not called on a box
 
 
 class Region(NamedTuple):
-    """Points start, start + stride, ... of a variable, `count` of them; in x, y, z."""
+    """Points start, start + stride, ... of a variable, `count` of them; in x, y, z.
+
+    >>> with tr.open("run.h5", "w") as series:
+    ...     _ = series.begin_step(0, 0.0)
+    ...     series.write("p", np.ones((8, 12, 16)), region=tr.Region((0, 0, 4), (8, 12, 1), (2, 1, 1)))
+    ...     series.end_step()
+    >>> with tr.open("run.h5") as series:
+    ...     print(series[0]["p"].shape)  # every second point in x, one plane
+    (1, 12, 8)
+    """
 
     start: Triple
     count: Triple  # type: ignore[assignment] # as in Box
@@ -47,6 +65,10 @@ class UniformGrid:
 
     With its `boundaries`, "periodic", "free-slip" or "dirichlet" in each direction, or "lower|upper" of two different
     ends, fields can be differentiated; the closing point of a periodic direction is not stored.
+
+    >>> grid = tr.UniformGrid((16, 13, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic", "free-slip", "periodic"))
+    >>> grid.lengths  # 16 cells in x, 12 in y, 8 in z
+    (8.0, 3.0, 2.0)
     """
 
     points: Triple
@@ -107,6 +129,11 @@ class StretchedGrid(UniformGrid):
     :param stretching: where points in y are close together: "centre", "walls" or "bottom"; "": by no law that is known.
     :param beta: of the stretching, see `tailrace.Operators`.
     :raises InputError: the stretching has no boundaries with it, is impossible, or does not give the coordinates in y.
+
+    >>> y = np.linspace(0.0, 1.0, 13) ** 2
+    >>> grid = tr.StretchedGrid((16, 13, 8), spacing=(0.5, 1.0, 0.25), coordinates=((), y, ()))
+    >>> np.array_equal(grid.along[1], y), grid.along[0][:3]
+    (True, array([0. , 0.5, 1. ]))
     """
 
     coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
@@ -167,6 +194,15 @@ class Block:
     `data` (nz, ny, nx), or (components, nz, ny, nx), begins at global point `start` (x, y, z) of an array of `shape`
     points, and has `ghosts` more layers on every side, which are not written. `ghosts` is one number or one per
     direction (x, y, z).
+
+    >>> from mpi4py import MPI
+    >>> nz, ranks, rank = 8 * MPI.COMM_WORLD.size, MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank
+    >>> part = tr.Block(np.ones((8, 12, 16)), shape=(16, 12, nz), start=(0, 0, 8 * rank))
+    >>> with tr.open("run.h5", "w") as series:  # each rank writes its 8 planes
+    ...     series.write_step(0.0, p=part)
+    >>> with tr.open("run.h5") as series:
+    ...     print(series[0]["p"].shape == (nz, 12, 16))
+    True
     """
 
     data: NDArray[Any]

@@ -97,6 +97,12 @@ class SeriesOf(ABC, Generic[OneStep]):
         :param lists: this rank's own rows of each list.
         :raises InputError: see `begin_step` and `write`. Nothing was written, or all of it is dropped.
         :raises IoError: the disk is full or gone.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     series.write_step(0.5, index=100, scalars={"dt": 0.005}, p=np.ones((8, 12, 16)))
+        >>> with tr.open("run.h5") as series:
+        ...     print(series.step(100).time, series[0].scalars)
+        0.5 {'dt': 0.005}
         """
         with raise_on_all_ranks(self._handle.writer()) as writer:
             last = writer.last_index()
@@ -219,7 +225,14 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def steps(self) -> Steps[OneStep]:
-        """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
+        """The complete steps, in order; in a stream those received so far, of which only the last can be read.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     series.write_step(0.5, index=100, p=np.ones((8, 12, 16)))
+        >>> with tr.open("run.h5") as series:
+        ...     print(len(series.steps), series.steps[-1].index)
+        1 100
+        """
         return Steps(self.path, self._handle.reader().steps(), self._step)
 
     @property

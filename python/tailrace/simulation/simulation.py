@@ -60,6 +60,15 @@ class Simulation(CheckpointedModel):
     :param flow, forcing: as of `Model`; a resumed run needs the forcing again.
     :raises InputError: the case does not fit the ranks.
     :raises IoError: nothing to resume from, or a file cannot be opened.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> with tr.Simulation(case) as simulation:
+    ...     for dt in simulation.steps():
+    ...         print(simulation.step, round(simulation.time, 6))
+    1 0.01
+    2 0.02
+    3 0.03
     """
 
     def __init__(
@@ -96,6 +105,16 @@ class Simulation(CheckpointedModel):
         error of one on any rank stops the run as that of an analysis does. They may change the velocity.
 
         :raises InputError: `steps` is not a number of at least 1, or `work` is not a function.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 4})
+        >>> simulation = tr.Simulation(case)
+        >>> simulation.every(2, lambda simulation: print("step", simulation.step))
+        >>> with simulation:
+        ...     dts = list(simulation.steps())
+        step 0
+        step 2
+        step 4
         """
         try:
             count = operator.index(steps)
@@ -109,6 +128,14 @@ class Simulation(CheckpointedModel):
         """Call `work(simulation)` on all ranks at these times, on which steps end exactly; see `every`.
 
         :raises InputError: a time is not a number from 0 on, or no step can end at it; or `work` is not a function.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 4})
+        >>> simulation = tr.Simulation(case)
+        >>> simulation.at(0.02, lambda simulation: print("step", simulation.step))
+        >>> with simulation:
+        ...     dts = list(simulation.steps())
+        step 2
         """
         chosen = checked_times(times)
         for time in chosen:
@@ -125,6 +152,13 @@ class Simulation(CheckpointedModel):
         :raises FlowError: the flow is not finite any more.
         :raises AnalysisError: a script or a callback failed, and its errors stop the run.
         :raises IoError: a disk is full or gone.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+        >>> tr.Simulation(case).run()  # doctest: +ELLIPSIS
+        <Simulation run: 16 x 12 x 8 nodes, Re 100, ...
+        step 3/3 (100%) ...
+        0
         """
         with self._open(show=True):
             for _ in self.steps():
@@ -158,6 +192,13 @@ class Simulation(CheckpointedModel):
         :returns: its size.
         :raises InputError: the end of the case is reached; and as of `run`.
         :raises SystemExit: the run was asked to stop, by SIGTERM or Ctrl-C; there is a checkpoint of this state.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+        >>> with tr.Simulation(case) as simulation:
+        ...     dt = simulation.advance()
+        >>> dt, simulation.step, simulation.time
+        (0.01, 1, 0.01)
         """
         if self._session is None or self._session.state is State.CLOSED:
             return super().advance(targets)
@@ -214,6 +255,13 @@ def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
     :param overwrite: results of an earlier run may be replaced.
     :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
     :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> tr.run(case)  # doctest: +ELLIPSIS
+    <Simulation run: 16 x 12 x 8 nodes, Re 100, ...
+    step 3/3 (100%) ...
+    0
     """
     from mpi4py import MPI
 

@@ -89,6 +89,13 @@ def open(
     :raises InputError: an argument is wrong, or there is no series.
     :raises IoError: the series cannot be read or written.
     :raises ConfigError: the grid file has a problem.
+
+    >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
+    >>> with tr.open("run.h5", "w", grid=grid) as series:
+    ...     series.write_step(0.5, ux=np.ones((8, 12, 16)))
+    >>> with tr.open("run.h5") as series:
+    ...     print(tr.mean(series[0]["ux"]))
+    1.0
     """
     if mode == "r":
         if comm is None:
@@ -170,6 +177,14 @@ class Series(SeriesOf[StoredStep]):
 
     :param given: the user's knowledge of the grid, to read with.
     :param precision: type of the fields that are read.
+
+    >>> with tr.open("run.h5", "w") as series:
+    ...     series.write_step(0.0, p=np.zeros((8, 12, 16)))
+    >>> with tr.open("run.h5", "a") as series:
+    ...     series.write_step(0.5, p=np.ones((8, 12, 16)))
+    >>> with tr.open("run.h5") as series:
+    ...     print([(step.index, step.time, float(step["p"].mean())) for step in series])
+    [(0, 0.0, 0.0), (1, 0.5, 1.0)]
     """
 
     def __init__(
@@ -233,6 +248,13 @@ class Series(SeriesOf[StoredStep]):
         :param method: None: a step of this time, to nine digits; "nearest"; "pad": the last one not later; "backfill":
             the first one not earlier. As in `sel` of xarray.
         :raises InputError: there is none; the message has the times around it.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     for time in (0.0, 0.5, 1.0):
+        ...         series.write_step(time, p=np.full((8, 12, 16), time))
+        >>> with tr.open("run.h5") as series:
+        ...     print(series.at(0.5).index, series.at(0.8, "pad").index, series.at(0.8, "nearest").index)
+        1 1 2
         """
         if method not in (None, "nearest", "pad", "backfill"):
             raise InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")

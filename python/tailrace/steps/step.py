@@ -41,6 +41,14 @@ class Step:
     :param names: names of the fields that `read` can return.
     :param read: returns this rank's part of a field, (nz, ny, nx). Collective.
     :param missed: known indices of the steps that were lost between the step before and this one.
+
+    >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
+    >>> with tr.open("run.h5", "w", grid=grid) as series:
+    ...     series.write_step(0.5, p=np.ones((8, 12, 16)), t=np.zeros((8, 12, 16)))
+    >>> with tr.open("run.h5") as series:
+    ...     step = series[0]
+    ...     print(step.index, step.time, step.names, step["p"].mean())
+    0 0.5 ['p', 't'] 1.0
     """
 
     def __init__(
@@ -165,6 +173,14 @@ class Step:
         """Three fields: for "u" ux, uy, uz; for "vorticity" vorticity_x, _y, _z; else NAME_1, _2, _3. Collective.
 
         :raises InputError: one of them is missing, or not on a grid that is known.
+
+        >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
+        >>> with tr.open("run.h5", "w", grid=grid) as series:
+        ...     one = np.ones((8, 12, 16))
+        ...     series.write_step(0.5, ux=one, uy=2 * one, uz=3 * one)
+        >>> with tr.open("run.h5") as series:
+        ...     print(series[0].vector("u").mean())
+        [1. 2. 3.]
         """
         forms = [[f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]]
         forms.append([f"{name}_{number}" for number in (1, 2, 3)])
