@@ -86,7 +86,7 @@ class Case(Section):
 
         Numbers and arrays of NumPy and paths are taken too. Python files are relative to the present directory.
 
-        :raises ConfigError: everything that is wrong with it.
+        :raises ConfigError: something is wrong; the message lists every problem.
         """
         context = _CONTEXT.get()
         if context is not None:  # `case_from_document` explains what is wrong
@@ -168,7 +168,7 @@ class Case(Section):
         return scripts.load_function(word, self._directory, key)
 
     def body_force(self) -> scripts.Force | None:
-        """The user's function of (x, y, z, t) returning (fx, fy, fz); None where the case has no forcing.
+        """The user's function of (x, y, z, t) returning (fx, fy, fz); None if the case has no forcing.
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
@@ -249,7 +249,7 @@ class Case(Section):
         return found
 
     def with_output(self, section: OutputSection) -> Case:
-        """The case with one more output, of which `text` does not tell."""
+        """The case with one more output, which `text` does not show."""
         added = self.model_copy(update={"output": [*self.output, section]})
         added._text = self.text
         return added
@@ -380,7 +380,7 @@ def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:
     """Read and validate a TOML case file.
 
     :param overrides: `key=value` pairs that replace values of the file; see `document.apply_overrides`.
-    :raises ConfigError: everything that is wrong with the file and the overrides.
+    :raises ConfigError: something is wrong; the message lists every problem of the file and of the overrides.
 
     >>> text = '''
     ... case = {flow = "taylor-green", reynolds = 100.0}

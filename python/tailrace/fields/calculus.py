@@ -65,7 +65,7 @@ def grad(f: Sequence[Field]) -> list[Vector]: ...
 def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
     """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector.
 
-    The gradients of several fields, given as a sequence, cost no more communication steps than that of one.
+    Several fields can be given as a sequence; their gradients need no more communication steps than one gradient.
 
     >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
@@ -87,7 +87,7 @@ def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
 def div(v: Vector) -> Field:
     """Divergence, dv_x/dx + dv_y/dy + dv_z/dz, on the nodes.
 
-    The solver makes the divergence on the cell centres vanish, so this one vanishes up to the order of the schemes.
+    The solver makes the divergence on the cell centres zero. On the nodes it is zero up to the order of the schemes.
 
     >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
     >>> v = tr.Vector.from_function(ops, lambda x, y, z: (np.sin(x), 1.0, np.cos(x)))
@@ -161,8 +161,8 @@ def rotation(v: Vector) -> Tensor:
 def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     """Values between the points along a direction, by the sixth-order interpolation of the solver.
 
-    a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...), with the a of the
-    Operators' `interpolation` (Nagarajan, Lele and Ferziger 2003).
+    a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...). The parameter
+    `interpolation` of the operators chooses a (Nagarajan, Lele and Ferziger 2003).
 
     >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))

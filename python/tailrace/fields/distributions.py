@@ -89,7 +89,7 @@ def histogram(f: Field, bins: Bins = 100, range: Range = None) -> Histogram:
 
     :param bins: the number of bins of equal width, or their edges.
     :param range: the lower and the upper edge; by default the range of all finite values.
-    :raises InputError: there are no bins, or the edges or the range do not grow.
+    :raises InputError: there are no bins, or the edges or the range do not increase.
 
     >>> ops = tr.Operators((16, 12, 8), (4.0, 3.0, 2.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: np.where(x < 1.0, 5.0, 9.0))
@@ -111,8 +111,8 @@ def joint_histogram(
 ) -> JointHistogram:
     """Joint probability density of the values of two fields at the same points.
 
-    :param bins: as of `histogram`, for both, or a tuple of two, one for each.
-    :param range: one range for each; by default that of all finite values.
+    :param bins: as in `histogram`: the same for both fields, or a tuple with one for each field.
+    :param range: one range for each field; by default that of all its finite values.
 
     >>> ops = tr.Operators((16, 12, 8), (4.0, 3.0, 2.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: np.where(x < 1.0, 1.0, -1.0))

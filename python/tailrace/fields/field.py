@@ -203,7 +203,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self.like(self._data, parity=parity, name=self.name)
 
     def copy(self) -> Field:
-        """The same values in new memory: what is kept from a running simulation must be copied. Local."""
+        """The same values in new memory. Copy what you keep from a running simulation. Local."""
         result = Field.empty_like(self)
         result[...] = self._data
         result.name = self.name
@@ -248,10 +248,10 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return axis is None
 
     def mean(self, axis: str | int | tuple[int, ...] | None = None, **others: Any) -> Any:
-        """Average over the box, or over the directions of `axis`, as "xz": then an array over those that are left.
+        """Average over the box. With `axis`, as "xz": over these directions; the result is an array over the others.
 
-        Nodes on both ends of a direction count half (the trapezoidal rule), so this is the integral over the volume.
-        Collective; every rank gets the result.
+        Nodes at the two ends of a direction count half (the trapezoidal rule), so this is the integral divided by the
+        volume. Collective; every rank gets the result.
         """
         if self._whole(axis, others) or axis is None:
             return self.integral() / self.operators.volume
@@ -269,11 +269,11 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self.operators.comm.allreduce(total)
 
     def min(self, axis: Any = None, **others: Any) -> Any:
-        """Smallest value; NaN if there is one. Collective."""
+        """Smallest value; NaN if any value is NaN. Collective."""
         return self._extreme(np.min, np.inf, axis, others)
 
     def max(self, axis: Any = None, **others: Any) -> Any:
-        """Largest value; NaN if there is one. Collective."""
+        """Largest value; NaN if any value is NaN. Collective."""
         return self._extreme(np.max, -np.inf, axis, others)
 
     def _extreme(self, which: Callable[..., Any], neutral: float, axis: Any, others: dict[str, Any]) -> Any:

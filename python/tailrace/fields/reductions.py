@@ -61,7 +61,7 @@ def sum(f: Field) -> Any:
 
 
 def min(f: Field) -> Any:
-    """Smallest value; NaN if there is one.
+    """Smallest value; NaN if any value is NaN.
 
     >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: 2.0 - np.cos(x))
@@ -72,7 +72,7 @@ def min(f: Field) -> Any:
 
 
 def max(f: Field) -> Any:
-    """Largest value; NaN if there is one.
+    """Largest value; NaN if any value is NaN.
 
     >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: 2.0 - np.cos(x))

@@ -28,12 +28,12 @@ _POINTS_AT_ONCE = 4096
 
 
 def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
-    """A profile over the directions `axes`, as `mean` returns it, as a field that does not vary in the others.
+    """A field that equals a profile over the directions `axes`, and does not vary in the others.
 
     Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, and
     must not be changed. The parity is that of `f` in `axes`. Local.
 
-    :param profile: the whole of it, in the order z, y, x.
+    :param profile: the whole profile, as `mean` returns it: its directions in the order z, y, x.
     :raises InputError: the profile does not have the points of `f` along `axes`.
 
     >>> ops = tr.Operators((16, 13, 8), (2 * np.pi, 2.0, 1.0), ("periodic", "free-slip", "periodic"))
@@ -57,7 +57,7 @@ def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
 
 
 def plane(f: Field, axis: str, index: int | None = None, *, position: float | None = None) -> NDArray[Any]:
-    """The values on a plane normal to a direction, on every rank: each needs memory for the whole plane.
+    """The values on a plane normal to a direction. Every rank gets the whole plane, and needs memory for it.
 
     :param axis: the direction of the normal, "x", "y" or "z".
     :param index: number of the point along it; negative ones count from the end.
@@ -78,7 +78,7 @@ def plane(f: Field, axis: str, index: int | None = None, *, position: float | No
 def line(
     f: Field, axis: str, index: Sequence[int] | None = None, *, position: Sequence[float] | None = None
 ) -> NDArray[Any]:
-    """The values on a line along a direction, on every rank.
+    """The values on a line along a direction. Every rank gets the whole line.
 
     :param axis: the direction, "x", "y" or "z".
     :param index: numbers of the point in the other two directions, in the order x, y, z.
@@ -100,10 +100,8 @@ def line(
 class Probes:
     """Values at arbitrary points, by tensor products of polynomials of degree five (six points per direction).
 
-        probes = tr.Probes([(0.5, 0.5, 1.0), (1.0, 0.5, 1.0)])
-        probes(u)  # two values, on every rank
-
-    Each rank sums weights times values of its own points, and the sums are added: no ghost points are needed.
+    Every rank gets all values. Each rank sums weights times values of its own points, and the sums of all ranks are
+    added: no ghost points are needed.
 
     :param points: n x 3 coordinates x, y, z, the same on every rank. They wrap around periodic directions.
 

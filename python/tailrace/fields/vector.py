@@ -36,9 +36,10 @@ class Vector:
 
     @classmethod
     def from_function(cls, operators: Operators, values: Callable[..., Sequence[Any]]) -> Vector:
-        """A velocity on the nodes: each component is odd about free-slip boundaries across its direction. Local.
+        """A velocity on the nodes: each component is odd about the free-slip boundaries normal to it. Local.
 
-        :param values: a function of the coordinates x, y, z, as of `Field.from_function`, that returns three arrays.
+        :param values: a function of the coordinates x, y, z, as in `Field.from_function`, that returns three arrays or
+            numbers.
         """
         x, y, z = operators.coordinates()
         parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
@@ -58,7 +59,7 @@ class Vector:
     def __getitem__(self, key: int | str) -> Field:
         """A component, by number or by "x", "y", "z".
 
-        :raises InputError: there is none of that name.
+        :raises InputError: no component has this name.
         """
         return self.components[_number(key) if isinstance(key, str) else key]
 
