@@ -4,7 +4,7 @@
     tr.convert("data", "small.h5", variables=["ux", "uy"], coarsen=(2, 2, 2), precision="float32")
 
 It goes step by step, in parallel, in bounded memory. The result is read back and compared with the source before it
-gets its name. What an interruption has left can be gone on with.
+gets its name. An interrupted conversion can be continued.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Histogram:
         return self.density * np.diff(self.edges)
 
     def mean(self) -> float:
-        """Mean of the values in the bins, to within half a bin; near that of the field where nothing is outside."""
+        """Mean of the values in the bins, to within half a bin; near the mean of the field if nothing is outside."""
         return float(self.probability @ self.centres / self.probability.sum())
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
-    """One array on a grid, of which this rank has a part.
+    """One array on a grid; this rank has a part of it.
 
     :param data: this rank's part, (nz, ny, nx); kept, not copied.
     :param operators: the grid, how the ranks share it, and the compact schemes on it.
@@ -100,7 +100,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def empty_like(cls, field: Field) -> Field:
         """A field of unknown values at the points of another one, with its parity. Local.
 
-        The type is that of the operators.
+        Its values have the type of the operators.
         """
         operators = field.operators
         return cls(operators.empty(field.centred), operators, parity=field.parity, centred=field.centred)

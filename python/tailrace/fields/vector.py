@@ -131,7 +131,7 @@ class Tensor:
     def __getitem__(self, key: tuple[int, int] | str) -> Field:
         """A component, by two numbers or by two letters, as "xy".
 
-        :raises InputError: there is none of that name.
+        :raises InputError: no component has this name.
         """
         if len(key) != 2:
             raise InputError(f"a component of a tensor has two indices, as t[0, 1] or t['xy'], not {key!r}")

@@ -238,7 +238,7 @@ class Model:
 
     @property
     def dt(self) -> float:
-        """The nominal time step: that of the next step, unless it is shortened to end at a time. Local."""
+        """The nominal time step. The next step has this size, unless it is shortened to end at a time. Local."""
         return self._time_step.size
 
     @property
