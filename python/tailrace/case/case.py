@@ -56,7 +56,13 @@ _CONTEXT: ContextVar[dict[str, Any] | None] = ContextVar("_CONTEXT", default=Non
 
 
 class Case(Section):
-    """A whole simulation as its case file describes it."""
+    """A whole simulation as its case file describes it.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> case.grid.points, case.viscosity
+    ((16, 12, 8), 0.01)
+    """
 
     case: CaseSection
     grid: GridSection
@@ -80,7 +86,7 @@ class Case(Section):
 
         Numbers and arrays of NumPy and paths are taken too. Python files are relative to the present directory.
 
-        :raises ConfigError: everything that is wrong with it.
+        :raises ConfigError: something is wrong; the message lists every problem.
         """
         context = _CONTEXT.get()
         if context is not None:  # `case_from_document` explains what is wrong
@@ -162,7 +168,7 @@ class Case(Section):
         return scripts.load_function(word, self._directory, key)
 
     def body_force(self) -> scripts.Force | None:
-        """The user's function of (x, y, z, t) returning (fx, fy, fz); None where the case has no forcing.
+        """The user's function of (x, y, z, t) returning (fx, fy, fz); None if the case has no forcing.
 
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
@@ -243,7 +249,7 @@ class Case(Section):
         return found
 
     def with_output(self, section: OutputSection) -> Case:
-        """The case with one more output, of which `text` does not tell."""
+        """The case with one more output, which `text` does not show."""
         added = self.model_copy(update={"output": [*self.output, section]})
         added._text = self.text
         return added
@@ -374,7 +380,19 @@ def load_case(path: str | Path, overrides: Sequence[str] = ()) -> Case:
     """Read and validate a TOML case file.
 
     :param overrides: `key=value` pairs that replace values of the file; see `document.apply_overrides`.
-    :raises ConfigError: everything that is wrong with the file and the overrides.
+    :raises ConfigError: something is wrong; the message lists every problem of the file and of the overrides.
+
+    >>> text = '''
+    ... case = {flow = "taylor-green", reynolds = 100.0}
+    ... grid.points = [16, 12, 8]
+    ... grid.lengths = ["2*pi", "2*pi", "2*pi"]
+    ... grid.boundaries = ["periodic", "periodic", "periodic"]
+    ... time = {dt = 0.01, steps = 3}
+    ... '''
+    >>> with open("tgv.toml", "w") as file:
+    ...     _ = file.write(text)
+    >>> tr.load_case("tgv.toml", ["time.steps=5"]).time.steps
+    5
     """
     path = Path(path)
     return case_from_document(read_toml(path), source=str(path), directory=path.parent, overrides=overrides)

@@ -4,7 +4,7 @@
     tr.convert("data", "small.h5", variables=["ux", "uy"], coarsen=(2, 2, 2), precision="float32")
 
 It goes step by step, in parallel, in bounded memory. The result is read back and compared with the source before it
-gets its name. What an interruption has left can be gone on with.
+gets its name. An interrupted conversion can be continued.
 """
 
 from __future__ import annotations
@@ -50,30 +50,39 @@ def convert(
 ) -> Converted:
     """Convert a series, or files of another program, into another one. Collective.
 
-    The result is made in `TARGET.partial`, read back, compared with the source bit by bit, and then renamed to its
-    place. An interruption at any moment leaves that directory, with which `resume=True` goes on.
+    The result is written into `TARGET.partial`, read back, compared with the source bit by bit, and then renamed to its
+    place. An interruption at any moment leaves that directory, and `resume=True` continues from it.
 
     :param source: all that `tailrace.open` reads from a disk.
     :param target: a new path; nothing is replaced.
-    :param comm: the ranks that take part, by default all of them (COMM_WORLD).
+    :param comm: the ranks that take part, by default all ranks (COMM_WORLD).
     :param steps: positions of stored steps, as slice(0, 10, 2).
-    :param variables: names of what is converted, by default all; with them, the attributes of others are left out.
-    :param box: the points that are kept, in x, y, z, of arrays on the points of the grid: a Box, or three slices.
-    :param coarsen: every n-th point in x, y, z.
-    :param precision: the type of real numbers; each is rounded to it.
-    :param engine: of the target; by default that of its ending, as in `tailrace.open`.
-    :param format: a format of another program instead: vtkhdf and xdmf, which the engines hdf5 and raw write, or one of
-        `tailrace.formats.writers`.
-    :param parameters: of the engine, as `tailrace.open` takes them, or of the format.
-    :param compression: its method: of hdf5 "gzip" or "szip", of bp4 and bp5 an operator of ADIOS2.
-    :param source_format: the family of formats that the source is read as; by default that of its content.
-    :param source_parameters: of its reader.
+    :param variables: names of the variables to convert, by default all. Attributes of the others are left out.
+    :param box: the points to keep, in x, y, z: a Box, or three slices. It selects from arrays on the points of the
+        grid.
+    :param coarsen: keep every n-th point in x, y, z.
+    :param precision: the type to which real numbers are rounded.
+    :param engine: the engine of the target; by default that of its ending, as in `tailrace.open`.
+    :param format: write a format of another program instead: vtkhdf and xdmf, which the engines hdf5 and raw write, or
+        one of `tailrace.formats.writers`.
+    :param parameters: parameters of the engine, as in `tailrace.open`, or of the format.
+    :param compression: the method of compression: "gzip" or "szip" for hdf5, an operator of ADIOS2 for bp4 and bp5.
+    :param source_format: the family of formats of the source; by default it is recognised from the content.
+    :param source_parameters: parameters of the reader of the source.
     :param verify: compare the result with the source.
-    :param resume: go on with what an interrupted call with the same arguments has left; without it, begin.
+    :param resume: continue an interrupted call with the same arguments, or begin if there is none. Without it, what an
+        interrupted call has left is an error.
     :param delete_originals: when the result is verified and in its place, remove the files that belong to the source.
     :param progress: called on rank 0 with what is done ("writing", "comparing"), the bytes so far, and all bytes.
-    :raises InputError: an argument is wrong, the target is there already, or cannot hold what the source has.
+    :raises InputError: an argument is wrong, the target exists already, or cannot hold what the source has.
     :raises IoError: the source is damaged, the disk is full, or the result differs from the source.
+
+    >>> with tr.open("run.h5", "w") as series:
+    ...     for time in (0.0, 0.5, 1.0):
+    ...         series.write_step(time, p=np.ones((8, 12, 16)), t=np.ones((8, 12, 16)))
+    >>> done = tr.convert("run.h5", "small.bp", steps=slice(1, None), variables=["p"], coarsen=(2, 2, 2))
+    >>> done.steps, done.verified
+    (2, True)
     """
     if comm is None:
         from mpi4py import MPI

@@ -21,7 +21,14 @@ Axis = Literal["x", "y", "z"]
 
 
 def ddx(f: Field) -> Field:
-    """df/dx: f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h."""
+    """df/dx: f'[i-1]/3 + f'[i] + f'[i+1]/3 = 14/9 (f[i+1] - f[i-1]) / 2h + 1/9 (f[i+2] - f[i-2]) / 4h.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> x, y, z = f.coordinates()
+    >>> np.allclose(tr.ddx(f), np.cos(x), atol=1e-5)
+    True
+    """
     return derivative(f, "x")
 
 
@@ -40,6 +47,11 @@ def derivative(f: Field, axis: Axis, order: Literal[1, 2] = 1) -> Field:
 
     Second: 2/11 f''[i-1] + f''[i] + 2/11 f''[i+1]
     = 12/11 (f[i+1] - 2 f[i] + f[i-1]) / h^2 + 3/11 (f[i+2] - 2 f[i] + f[i-2]) / 4h^2.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> np.allclose(tr.derivative(f, "x", 2), -f, atol=1e-5)
+    True
     """
     return _combine([Term(0, 0, direction_of(axis), order)], [f])[0]
 
@@ -53,7 +65,14 @@ def grad(f: Sequence[Field]) -> list[Vector]: ...
 def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
     """Gradient: (df/dx, df/dy, df/dz) of a field, t[i, j] = d v_i / d x_j of a vector.
 
-    The gradients of several fields, given as a sequence, cost no more communication steps than that of one.
+    Several fields can be given as a sequence; their gradients need no more communication steps than one gradient.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> x, y, z = f.coordinates()
+    >>> g = tr.grad(f)
+    >>> np.allclose(g.x, np.cos(x), atol=1e-5), np.allclose(g.y, 0)
+    (True, True)
     """
     if isinstance(f, Field):
         return Vector(*_combine([Term(0, d, d) for d in range(3)], [f]))
@@ -68,13 +87,25 @@ def grad(f: Field | Vector | Sequence[Field]) -> Vector | Tensor | list[Vector]:
 def div(v: Vector) -> Field:
     """Divergence, dv_x/dx + dv_y/dy + dv_z/dz, on the nodes.
 
-    The solver makes the divergence on the cell centres vanish, so this one vanishes up to the order of the schemes.
+    The solver makes the divergence on the cell centres zero. On the nodes it is zero up to the order of the schemes.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> v = tr.Vector.from_function(ops, lambda x, y, z: (np.sin(x), 1.0, np.cos(x)))
+    >>> np.allclose(tr.div(v), v.z, atol=1e-5)  # d sin(x) / dx
+    True
     """
     return _combine([Term(d, 0, d) for d in range(3)], list(v))[0]
 
 
 def curl(v: Vector) -> Vector:
-    """Curl: (dv_z/dy - dv_y/dz, dv_x/dz - dv_z/dx, dv_y/dx - dv_x/dy)."""
+    """Curl: (dv_z/dy - dv_y/dz, dv_x/dz - dv_z/dx, dv_y/dx - dv_x/dy).
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> v = tr.Vector.from_function(ops, lambda x, y, z: (0.0, np.sin(x), np.cos(x)))
+    >>> w = tr.curl(v)  # (0, sin(x), cos(x)): the curl of this velocity is the velocity itself
+    >>> [np.allclose(w[axis], v[axis], atol=1e-5) for axis in "xyz"]
+    [True, True, True]
+    """
     terms = []
     for d in range(3):
         a, b = (d + 1) % 3, (d + 2) % 3
@@ -87,20 +118,42 @@ def laplacian(f: Field) -> Field: ...
 @overload
 def laplacian(f: Vector) -> Vector: ...
 def laplacian(f: Field | Vector) -> Field | Vector:
-    """Sum of the second derivatives in x, y and z, of a field or of each component of a vector."""
+    """Sum of the second derivatives in x, y and z, of a field or of each component of a vector.
+
+    >>> ops = tr.Operators((16, 24, 8), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) * np.cos(y))
+    >>> np.allclose(tr.laplacian(f), -2 * f, atol=1e-5)
+    True
+    """
     if isinstance(f, Field):
         return _combine([Term(0, 0, d, 2) for d in range(3)], [f])[0]
     return Vector(*_combine([Term(i, i, d, 2) for i in range(3) for d in range(3)], list(f)))
 
 
 def strain(v: Vector) -> Tensor:
-    """Rate of strain, S_ij = (d v_i / d x_j + d v_j / d x_i) / 2."""
+    """Rate of strain, S_ij = (d v_i / d x_j + d v_j / d x_i) / 2.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> shear = tr.Vector.from_function(ops, lambda x, y, z: (0.0, np.sin(x), 0.0))
+    >>> x, y, z = shear.y.coordinates()
+    >>> s = tr.strain(shear)
+    >>> np.allclose(s["xy"], np.cos(x) / 2, atol=1e-5), np.allclose(s["xy"], s["yx"])
+    (True, True)
+    """
     g = grad(v)
     return (g + g.T) * 0.5
 
 
 def rotation(v: Vector) -> Tensor:
-    """Rate of rotation, W_ij = (d v_i / d x_j - d v_j / d x_i) / 2."""
+    """Rate of rotation, W_ij = (d v_i / d x_j - d v_j / d x_i) / 2.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> shear = tr.Vector.from_function(ops, lambda x, y, z: (0.0, np.sin(x), 0.0))
+    >>> x, y, z = shear.y.coordinates()
+    >>> w = tr.rotation(shear)
+    >>> np.allclose(w["yx"], np.cos(x) / 2, atol=1e-5), np.allclose(w["xy"], -w["yx"])
+    (True, True)
+    """
     g = grad(v)
     return (g - g.T) * 0.5
 
@@ -108,8 +161,15 @@ def rotation(v: Vector) -> Tensor:
 def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     """Values between the points along a direction, by the sixth-order interpolation of the solver.
 
-    a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...), with the a of the
-    Operators' `interpolation` (Nagarajan, Lele and Ferziger 2003).
+    a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...). The parameter
+    `interpolation` of the operators chooses a (Nagarajan, Lele and Ferziger 2003).
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> at_centres = tr.interpolate(f, "x", "centre")
+    >>> x, y, z = at_centres.coordinates()  # x is half a cell further on
+    >>> np.allclose(at_centres, np.sin(x), atol=1e-4)
+    True
     """
     direction = direction_of(axis)
     sign = known_parity(f, direction)

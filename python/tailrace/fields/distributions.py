@@ -47,7 +47,7 @@ class Histogram:
         return self.density * np.diff(self.edges)
 
     def mean(self) -> float:
-        """Mean of the values in the bins, to within half a bin; near that of the field where nothing is outside."""
+        """Mean of the values in the bins, to within half a bin; near the mean of the field if nothing is outside."""
         return float(self.probability @ self.centres / self.probability.sum())
 
 
@@ -89,7 +89,13 @@ def histogram(f: Field, bins: Bins = 100, range: Range = None) -> Histogram:
 
     :param bins: the number of bins of equal width, or their edges.
     :param range: the lower and the upper edge; by default the range of all finite values.
-    :raises InputError: there are no bins, or the edges or the range do not grow.
+    :raises InputError: there are no bins, or the edges or the range do not increase.
+
+    >>> ops = tr.Operators((16, 12, 8), (4.0, 3.0, 2.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.where(x < 1.0, 5.0, 9.0))
+    >>> found = tr.histogram(f, bins=2, range=(4.0, 10.0))
+    >>> found.centres, found.probability  # 5 in a quarter of the volume, 9 elsewhere
+    (array([5.5, 8.5]), array([0.25, 0.75]))
     """
     edges = _edges(f, bins, range)
     shares, missing = _shares([f], [edges])
@@ -105,8 +111,15 @@ def joint_histogram(
 ) -> JointHistogram:
     """Joint probability density of the values of two fields at the same points.
 
-    :param bins: as of `histogram`, for both, or a tuple of two, one for each.
-    :param range: one range for each; by default that of all finite values.
+    :param bins: as in `histogram`: the same for both fields, or a tuple with one for each field.
+    :param range: one range for each field; by default that of all its finite values.
+
+    >>> ops = tr.Operators((16, 12, 8), (4.0, 3.0, 2.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.where(x < 1.0, 1.0, -1.0))
+    >>> g = tr.Field.from_function(ops, lambda x, y, z: np.where(z < 1.0, 1.0, -1.0))
+    >>> tr.joint_histogram(f, g, bins=[-2.0, 0.0, 2.0]).probability
+    array([[0.375, 0.375],
+           [0.125, 0.125]])
     """
     same_points(f, g)
     of_f, of_g = bins if isinstance(bins, tuple) else (bins, bins)

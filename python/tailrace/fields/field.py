@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Field(np.lib.mixins.NDArrayOperatorsMixin):
-    """One array on a grid, of which this rank has a part.
+    """One array on a grid; this rank has a part of it.
 
     :param data: this rank's part, (nz, ny, nx); kept, not copied.
     :param operators: the grid, how the ranks share it, and the compact schemes on it.
@@ -42,6 +42,13 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     :param centred: per direction, whether the values are on the cell centres instead of the nodes.
     :param name: for printing and plotting.
     :raises InputError: `data` does not have the shape of this rank's part.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: 3.0 + np.cos(x))
+    >>> f.shape  # (nz, ny, nx)
+    (8, 12, 16)
+    >>> round((f * f).mean(), 6)  # 9 + 1/2
+    9.5
     """
 
     def __init__(
@@ -93,7 +100,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def empty_like(cls, field: Field) -> Field:
         """A field of unknown values at the points of another one, with its parity. Local.
 
-        The type is that of the operators.
+        Its values have the type of the operators.
         """
         operators = field.operators
         return cls(operators.empty(field.centred), operators, parity=field.parity, centred=field.centred)
@@ -196,7 +203,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self.like(self._data, parity=parity, name=self.name)
 
     def copy(self) -> Field:
-        """The same values in new memory: what is kept from a running simulation must be copied. Local."""
+        """The same values in new memory. Copy what you keep from a running simulation. Local."""
         result = Field.empty_like(self)
         result[...] = self._data
         result.name = self.name
@@ -241,10 +248,10 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return axis is None
 
     def mean(self, axis: str | int | tuple[int, ...] | None = None, **others: Any) -> Any:
-        """Average over the box, or over the directions of `axis`, as "xz": then an array over those that are left.
+        """Average over the box. With `axis`, as "xz": over these directions; the result is an array over the others.
 
-        Nodes on both ends of a direction count half (the trapezoidal rule), so this is the integral over the volume.
-        Collective; every rank gets the result.
+        Nodes at the two ends of a direction count half (the trapezoidal rule), so this is the integral divided by the
+        volume. Collective; every rank gets the result.
         """
         if self._whole(axis, others) or axis is None:
             return self.integral() / self.operators.volume
@@ -262,11 +269,11 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self.operators.comm.allreduce(total)
 
     def min(self, axis: Any = None, **others: Any) -> Any:
-        """Smallest value; NaN if there is one. Collective."""
+        """Smallest value; NaN if any value is NaN. Collective."""
         return self._extreme(np.min, np.inf, axis, others)
 
     def max(self, axis: Any = None, **others: Any) -> Any:
-        """Largest value; NaN if there is one. Collective."""
+        """Largest value; NaN if any value is NaN. Collective."""
         return self._extreme(np.max, -np.inf, axis, others)
 
     def _extreme(self, which: Callable[..., Any], neutral: float, axis: Any, others: dict[str, Any]) -> Any:

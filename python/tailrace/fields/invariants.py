@@ -16,12 +16,24 @@ from .vector import Vector
 
 
 def q_criterion(v: Vector) -> Field:
-    """Q = (W:W - S:S) / 2: positive where rotation outweighs strain (Hunt, Wray and Moin 1988)."""
+    """Q = (W:W - S:S) / 2: positive where rotation outweighs strain (Hunt, Wray and Moin 1988).
+
+    >>> ops = tr.Operators((16, 24, 8), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
+    >>> vortices = tr.Vector.from_function(ops, lambda x, y, z: (-np.sin(y), np.sin(x), 0.0))
+    >>> print(tr.q_criterion(vortices)[0, 0, 0].round(4))  # in the middle of a vortex: cos(0) cos(0)
+    1.0
+    """
     return _invariant(Invariant.q, v, 2)
 
 
 def lambda2(v: Vector) -> Field:
-    """The middle eigenvalue of S^2 + W^2: negative inside vortices (Jeong and Hussain 1995)."""
+    """The middle eigenvalue of S^2 + W^2: negative inside vortices (Jeong and Hussain 1995).
+
+    >>> ops = tr.Operators((16, 24, 8), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
+    >>> vortices = tr.Vector.from_function(ops, lambda x, y, z: (-np.sin(y), np.sin(x), 0.0))
+    >>> print(tr.lambda2(vortices)[0, 0, 0].round(4))  # in the middle of a vortex: -cos(0) cos(0)
+    -1.0
+    """
     return _invariant(Invariant.lambda2, v, 2)
 
 

@@ -56,17 +56,25 @@ class Operators:
 
     :param nodes: nodes in x, y, z.
     :param lengths: lengths of the box in x, y, z.
-    :param boundaries: "periodic", "free-slip" or "dirichlet" per direction; of two different ends "lower|upper", as
+    :param boundaries: "periodic", "free-slip" or "dirichlet" per direction; if its two ends differ "lower|upper", as
         "dirichlet|free-slip".
     :param stretching: where nodes in y are close together: "centre", "walls", "bottom"; or "" for equal spacing.
-    :param beta: of the stretching, positive: the smaller, the closer (Laizet and Lamballais 2009, section 4.2).
+    :param beta: parameter of the stretching, positive. A smaller beta brings nodes closer together (Laizet and
+        Lamballais 2009, section 4.2).
     :param comm: the ranks; this one alone (COMM_SELF) by default.
     :param rows, cols: the process grid; 0 for slabs.
-    :param processes: a process grid made before, instead of `rows` and `cols`.
-    :param transpose: how data move between ranks; "auto": "shared" where all ranks can reach each other's memory.
+    :param processes: an existing process grid, instead of `rows` and `cols`.
+    :param transpose: how data move between ranks. "auto" is "shared" if all ranks can reach each other's memory, else
+        "alltoall".
     :param interpolation: the scheme between nodes and cell centres: "classic", "optimised" or "aggressive".
     :param dtype: float64 or float32, in which the schemes compute.
     :raises InputError: the grid, the process grid or the type is not possible.
+
+    >>> ops = tr.Operators((16, 13, 8), (2 * np.pi, 2.0, 1.0), ("periodic", "dirichlet", "periodic"))
+    >>> ops.shape(), ops.local_shape()  # on one rank
+    ((16, 13, 8), (8, 13, 16))
+    >>> round(ops.volume / np.pi, 6)
+    4.0
     """
 
     def __init__(

@@ -28,13 +28,19 @@ _POINTS_AT_ONCE = 4096
 
 
 def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
-    """A profile over the directions `axes`, as `mean` returns it, as a field that does not vary in the others.
+    """A field that equals a profile over the directions `axes`, and does not vary in the others.
 
     Fluctuations are `u - tr.spread(u.mean("xz"), u, "y")`. No memory is used: the values are a view of the profile, and
     must not be changed. The parity is that of `f` in `axes`. Local.
 
-    :param profile: the whole of it, in the order z, y, x.
+    :param profile: the whole profile, as `mean` returns it: its directions in the order z, y, x.
     :raises InputError: the profile does not have the points of `f` along `axes`.
+
+    >>> ops = tr.Operators((16, 13, 8), (2 * np.pi, 2.0, 1.0), ("periodic", "free-slip", "periodic"))
+    >>> u = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) + y * y)
+    >>> fluctuation = u - tr.spread(u.mean("xz"), u, "y")
+    >>> np.allclose(fluctuation, np.sin(u.coordinates()[0]))
+    True
     """
     kept = [d for d in (2, 1, 0) if "xyz"[d] in axis_names(axes)]
     shape = f.operators.shape(f.centred)
@@ -51,13 +57,20 @@ def spread(profile: ArrayLike, f: Field, axes: str) -> Field:
 
 
 def plane(f: Field, axis: str, index: int | None = None, *, position: float | None = None) -> NDArray[Any]:
-    """The values on a plane normal to a direction, on every rank: each needs memory for the whole plane.
+    """The values on a plane normal to a direction. Every rank gets the whole plane, and needs memory for it.
 
     :param axis: the direction of the normal, "x", "y" or "z".
     :param index: number of the point along it; negative ones count from the end.
     :param position: coordinate instead of `index`; between points the values are interpolated.
     :returns: an array over the other two directions, in the order z, y, x; for "y" (nz, nx).
     :raises InputError: no such direction, index or position.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> tr.plane(f, "y", 0).shape  # (nz, nx)
+    (8, 16)
+    >>> np.allclose(tr.plane(f, "x", position=0.3), np.sin(0.3), atol=1e-4)
+    True
     """
     return _section(f, axis_names(axis), None if index is None else (index,), None if position is None else (position,))
 
@@ -65,13 +78,19 @@ def plane(f: Field, axis: str, index: int | None = None, *, position: float | No
 def line(
     f: Field, axis: str, index: Sequence[int] | None = None, *, position: Sequence[float] | None = None
 ) -> NDArray[Any]:
-    """The values on a line along a direction, on every rank.
+    """The values on a line along a direction. Every rank gets the whole line.
 
     :param axis: the direction, "x", "y" or "z".
     :param index: numbers of the point in the other two directions, in the order x, y, z.
     :param position: coordinates instead of `index`; between points the values are interpolated.
     :returns: as many values as the field has along `axis`.
     :raises InputError: no such direction, index or position.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x) + y)
+    >>> x, y, z = ops.coordinates()
+    >>> np.allclose(tr.line(f, "x", (6, 0)), np.sin(x) + 1.0)  # y = 1 at node 6
+    True
     """
     if len(axis_names(axis)) != 1:
         raise InputError(f"axis {axis!r}: a line goes along one direction")
@@ -81,12 +100,16 @@ def line(
 class Probes:
     """Values at arbitrary points, by tensor products of polynomials of degree five (six points per direction).
 
-        probes = tr.Probes([(0.5, 0.5, 1.0), (1.0, 0.5, 1.0)])
-        probes(u)  # two values, on every rank
-
-    Each rank sums weights times values of its own points, and the sums are added: no ghost points are needed.
+    Every rank gets all values. Each rank sums weights times values of its own points, and the sums of all ranks are
+    added: no ghost points are needed.
 
     :param points: n x 3 coordinates x, y, z, the same on every rank. They wrap around periodic directions.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> probes = tr.Probes([(np.pi / 2, 0.5, 0.5), (0.3, 0.5, 0.5)])
+    >>> np.allclose(probes(f), [1.0, np.sin(0.3)], atol=1e-4)
+    True
     """
 
     def __init__(self, points: ArrayLike) -> None:

@@ -50,12 +50,18 @@ class Correlation:
 def spectrum(f: Field | Vector) -> Spectrum:
     """Energy in shells of wave numbers, E_n = sum over round(|k| / k0) = n of |f_k|^2 / 2, f_k = 1/N sum f exp(-i k x).
 
-    k0 = 2 pi / (longest side of the box) is the smallest wave number and the width of the shells, also where the box is
+    k0 = 2 pi / (longest side of the box) is the smallest wave number and the width of the shells, also if the box is
     not a cube or the spacing differs between directions. For a vector the energies of its components are added. Every
-    mode is in a shell, also those in the corners beyond the last full one, so that the energies add up to <f f> / 2 or
-    <v . v> / 2. Computed in double precision; the mean is in shell 0.
+    mode is in a shell, also the modes in the corners beyond the last full shell, so that the energies add up to
+    <f f> / 2 or <v . v> / 2. Computed in double precision. The mean is in shell 0.
 
     :raises InputError: a direction is not periodic.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi,) * 3, ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(2 * x))
+    >>> found = tr.spectrum(f)
+    >>> found.k[:4], found.energy[:4].round(6)  # <f f> / 2 = 1/4, in the shell of k = 2
+    (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     fields = [f] if isinstance(f, Field) else list(f)
     operators = fields[0].operators
@@ -71,6 +77,12 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     negative together, 1 for j = 0 and j = n / 2. The average is that of `mean`, so the energies add up to <f f> / 2.
 
     :raises InputError: the direction is not periodic.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, np.pi, 1.0), ("periodic", "free-slip", "periodic"))
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(2 * x))
+    >>> found = tr.spectrum_1d(f, "x")
+    >>> found.k[:4], found.energy[:4].round(6)  # <f f> / 2 = 1/4, at k = 2
+    (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     d = direction_of(axis)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
@@ -91,13 +103,19 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
 def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: bool = False) -> Correlation:
     """Two-point correlation along a direction, R(r) = <f(x) g(x + r)>, with g = f unless `other` is given.
 
-    The values are taken as they are: for the correlation of fluctuations subtract the mean first, as by `spread`. The
-    average is over the other two directions as that of `mean`, and along the direction over all pairs of points r
-    apart, each counted once: around a periodic direction n pairs and r up to half the length; otherwise n - r/h pairs
-    and r up to the length. R(-r) is the correlation with f and g exchanged.
+    The mean is not subtracted. For the correlation of fluctuations subtract it first, for example with `spread`. The
+    average is over the other two directions, as in `mean`, and along the direction over all pairs of points at the
+    distance r; each pair counts once. A periodic direction has n pairs for each r, and r goes up to half the length.
+    Other directions have n - r/h pairs, and r goes up to the length. R(-r) is the correlation with f and g exchanged.
 
-    :param normalise: divide by sqrt(<f f> <g g>), the averages being those at r = 0.
-    :raises InputError: the points along the direction are stretched: pairs of them are not equal distances apart.
+    :param normalise: divide by sqrt(<f f> <g g>), with these averages taken at r = 0.
+    :raises InputError: the points along the direction are stretched, so that their distances are not equal.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+    >>> found = tr.correlation(f, "x", normalise=True)
+    >>> np.allclose(found.values, np.cos(found.r))
+    True
     """
     d = direction_of(axis)
     if d == 1 and f.operators.grid.stretching:

@@ -39,7 +39,16 @@ class Statistics:
 
     :param names: names of the fields.
     :param axes: directions to average over, as "xz"; "" for none.
-    :raises InputError: there are no names, one stands twice, or there is no such direction.
+    :raises InputError: `names` is empty or has a name twice, or a direction does not exist.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> flow = tr.Statistics(axes="xz")  # of ux, uy, uz; profiles over y
+    >>> for sign in (1.0, -1.0):
+    ...     flow.update(tr.Vector.from_function(ops, lambda x, y, z: (sign + y, np.sin(x), 0.0)))
+    >>> np.allclose(flow.mean["ux"], ops.coordinates()[1])
+    True
+    >>> flow.reynolds_stress("x", "x")[:3], flow.reynolds_stress("y", "y")[:3].round(6)
+    (array([1., 1., 1.]), array([0.5, 0.5, 0.5]))
     """
 
     def __init__(self, names: Sequence[str] = _VELOCITY, axes: str = "") -> None:
@@ -55,9 +64,9 @@ class Statistics:
 
     # ---- adding ------------------------------------------------------------------------------------------------------
     def update(self, fields: Mapping[str, Field] | Vector, weight: float = 1.0) -> None:
-        """Add one sample of every field. Local where `axes` is empty, else collective.
+        """Add one sample of every field. Local if `axes` is empty, else collective.
 
-        :param fields: fields by name; those that are not in `names` are ignored. A vector gives ux, uy, uz.
+        :param fields: fields by name; fields that are not in `names` are ignored. A vector gives ux, uy, uz.
         :param weight: the weight of the sample, for example the time it represents.
         :raises InputError: a field is missing or on other points than before, or the weight is not positive.
         """
@@ -83,9 +92,9 @@ class Statistics:
         self.updates += 1
 
     def merge(self, other: Statistics) -> None:
-        """Add all samples of another one; except for rounding, the order makes no difference. Local.
+        """Add all samples of other statistics. Their order makes no difference, except for rounding. Local.
 
-        :raises InputError: the other one has other fields, directions or points.
+        :raises InputError: `other` has other fields, directions or points.
         """
         if (other.names, other.axes) != (self.names, self.axes):
             raise InputError(
@@ -212,9 +221,9 @@ class Statistics:
 
     # ---- saving and loading ---------------------------------------------------------------------------------------
     def save(self) -> dict[str, Any]:
-        """All that `load` needs, by name: fields or arrays, copied, and two numbers. Local.
+        """All that `load` needs, by name: copies of fields or arrays, and two numbers. Local.
 
-        "weight", "updates", "mean_a" and "product_a_b", the last being weight * covariance.
+        The names are "weight", "updates", "mean_a" and "product_a_b", which is weight * covariance.
         """
         state: dict[str, Any] = {"weight": self.weight, "updates": self.updates}
         if not self._means:
@@ -229,7 +238,7 @@ class Statistics:
     def load(self, state: Mapping[str, Any]) -> None:
         """Continue from what `save` returned, with the same bits as without an interruption. Local.
 
-        :raises InputError: an entry is missing, or is not a field where every point has its own statistics.
+        :raises InputError: an entry is missing; or `axes` is empty, and an entry is not a field.
         """
         weight, updates = float(self._entry(state, "weight")), int(self._entry(state, "updates"))
         saved: list[Any] = []

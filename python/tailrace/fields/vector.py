@@ -21,6 +21,13 @@ class Vector:
 
     `v @ w` is the scalar product, `v.cross(w)` the vector product; `+`, `-`, and `*`, `/` by numbers and fields work by
     component.
+
+    >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
+    >>> v = tr.Vector.from_function(ops, lambda x, y, z: (np.cos(x), np.sin(x), 2.0))
+    >>> round((v @ v).mean(), 6)  # 1 + 4
+    5.0
+    >>> np.allclose(v.cross(v * 3.0).z, 0.0), v["x"] is v.x
+    (True, True)
     """
 
     def __init__(self, x: Field, y: Field, z: Field) -> None:
@@ -29,9 +36,10 @@ class Vector:
 
     @classmethod
     def from_function(cls, operators: Operators, values: Callable[..., Sequence[Any]]) -> Vector:
-        """A velocity on the nodes: each component is odd about free-slip boundaries across its direction. Local.
+        """A velocity on the nodes: each component is odd about the free-slip boundaries normal to it. Local.
 
-        :param values: a function of the coordinates x, y, z, as of `Field.from_function`, that returns three arrays.
+        :param values: a function of the coordinates x, y, z, as in `Field.from_function`, that returns three arrays or
+            numbers.
         """
         x, y, z = operators.coordinates()
         parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
@@ -51,7 +59,7 @@ class Vector:
     def __getitem__(self, key: int | str) -> Field:
         """A component, by number or by "x", "y", "z".
 
-        :raises InputError: there is none of that name.
+        :raises InputError: no component has this name.
         """
         return self.components[_number(key) if isinstance(key, str) else key]
 
@@ -123,7 +131,7 @@ class Tensor:
     def __getitem__(self, key: tuple[int, int] | str) -> Field:
         """A component, by two numbers or by two letters, as "xy".
 
-        :raises InputError: there is none of that name.
+        :raises InputError: no component has this name.
         """
         if len(key) != 2:
             raise InputError(f"a component of a tensor has two indices, as t[0, 1] or t['xy'], not {key!r}")

@@ -43,6 +43,11 @@ class RandomVelocity:
     :param shells: how many shells have energy; a grid needs more than 2 * shells + 1 points along the longest side.
     :param seed: another one gives another field of the same spectrum.
     :raises InputError: more than 64 shells, or a spectrum that is negative, not finite, or of another size.
+
+    >>> ops = tr.Operators((16, 12, 10), (2 * np.pi,) * 3, ("periodic",) * 3)
+    >>> u = tr.Vector.from_function(ops, tr.RandomVelocity((2 * np.pi,) * 3, lambda k: 0.5 / k, shells=3))
+    >>> tr.spectrum(u).density[1:4].round(6)  # 0.5 / k
+    array([0.5     , 0.25    , 0.166667])
     """
 
     def __init__(self, lengths: Sequence[float], spectrum: Callable[[Array], Any], shells: int, seed: int = 0) -> None:

@@ -54,16 +54,24 @@ class FlowError(RuntimeError):
 class Model:
     """The flow of a case on the ranks of `comm`: made, stepped, measured. All methods are collective unless told local.
 
-    :param case: a validated case; its outputs, analyses and checkpoints play no part here.
+    :param case: a validated case; its outputs, analyses and checkpoints are not used here.
     :param comm: the ranks; COMM_WORLD by default.
     :param checkpoint: the state to begin with; the initial flow of the case by default.
     :param flow: the initial flow instead of that of the case: a function of x, y, z that returns three arrays; three
-        arrays of this rank's part, (nz, ny, nx); a Vector; or a Step, of which "u" is taken. A Vector and a Step may
-        have other numbers of points in the same box, and are then interpolated. It is made free of divergence.
+        arrays of this rank's part, (nz, ny, nx); a Vector; or a Step, whose vector "u" is used. A Vector or a Step may
+        have another number of points in the same box; it is then interpolated. The divergence of the flow is removed.
     :param forcing: a body force instead of that of the case: a function of x, y, z and the time t that returns three
-        arrays or numbers. It is called for the time of each stage of a step, on each rank for itself.
+        arrays or numbers. Each rank calls it for its own points, at the time of each stage of a step.
     :raises InputError: the case does not fit the ranks or their memory, or the checkpoint does not fit the case; or the
         flow or the forcing fails, has another shape, or is not finite.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> model = tr.Model(case)
+    >>> round(model.measure()["kinetic_energy"], 6)  # of the Taylor-Green vortex: 1/8
+    0.125
+    >>> model.advance(), model.step
+    (0.01, 1)
     """
 
     def __init__(
@@ -202,7 +210,7 @@ class Model:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What a checkpoint tells of the case, so that it is resumed by one that fits. Local."""
+        """What a checkpoint says about the case, so that only a case that fits can resume it. Local."""
         described = description_of(self.case, self._forcing.name if self._forcing else "")
         return described | ({"measures": self.measures.state} if self.measures.state else {})
 
@@ -230,7 +238,7 @@ class Model:
 
     @property
     def dt(self) -> float:
-        """The nominal time step: that of the next step, unless it is shortened to end at a time. Local."""
+        """The nominal time step. The next step has this size, unless it is shortened to end at a time. Local."""
         return self._time_step.size
 
     @property
@@ -265,7 +273,7 @@ class Model:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What an output says of the run, so that it can be analysed without the case. Local."""
+        """What an output says about the run, so that it can be analysed without the case. Local."""
         case = self.case
         return {
             "name": case.case.name,
@@ -305,10 +313,10 @@ class Model:
         return {"step": self.step, "time": self.time, "dt": self.dt, **averages, **self.measures(self.time)}
 
     def check_finite(self, cfl: float = math.nan) -> None:
-        """Look for values that are not finite; a step that was found finite is not looked at again.
+        """Look for values that are not finite; a step that was found finite is not checked again.
 
         :param cfl: the last CFL number that is known, for the message.
-        :raises FlowError: there is one; the message names the component and the node.
+        :raises FlowError: a value is not finite; the message names the component and the node.
         """
         if self._finite_step == self.step > 0:
             return
@@ -332,8 +340,8 @@ class Model:
         `project` must be called after a change. Set it as a whole, as `model.velocity = (ux, uy, uz)`, to any initial
         flow that `Model` takes. Collective at the first access, then local; setting is collective.
 
-        Adams-Bashforth schemes keep the right-hand sides of earlier steps, which are those of the velocity before the
-        change: the next one or two steps are extrapolated from them.
+        Adams-Bashforth schemes keep the right-hand sides of earlier steps. These belong to the velocity before the
+        change, and the next one or two steps are extrapolated from them.
         """
         if self._velocity is None:
             operators = self.operators()
@@ -363,7 +371,7 @@ class Model:
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
     def advance(self, targets: Sequence[float | None] | None = None) -> float:
-        """One step, shortened where a target time lies closer.
+        """Make one step, which is shorter if a target time is closer.
 
         :returns: its size.
         """

@@ -16,14 +16,32 @@ SAME_PLACE = 1e-6  # relative to the length of the box: some formats store place
 
 
 class Box(NamedTuple):
-    """A block of a global array: indices start <= i < start + count, in x, y, z."""
+    """A block of a global array: indices start <= i < start + count, in x, y, z.
+
+    >>> box = tr.Box(start=(4, 0, 2), count=(8, 12, 3))
+    >>> box.count
+    (8, 12, 3)
+    >>> with tr.open("run.h5", "w") as series:
+    ...     series.write_step(0.0, p=np.ones((8, 12, 16)))
+    >>> tr.convert("run.h5", "part.h5", box=box).steps
+    1
+    """
 
     start: Triple
     count: Triple  # type: ignore[assignment] # hides tuple.count, which is not called on a box
 
 
 class Region(NamedTuple):
-    """Points start, start + stride, ... of a variable, `count` of them; in x, y, z."""
+    """Points start, start + stride, ... of a variable, `count` of them; in x, y, z.
+
+    >>> with tr.open("run.h5", "w") as series:
+    ...     _ = series.begin_step(0, 0.0)
+    ...     series.write("p", np.ones((8, 12, 16)), region=tr.Region((0, 0, 4), (8, 12, 1), (2, 1, 1)))
+    ...     series.end_step()
+    >>> with tr.open("run.h5") as series:
+    ...     print(series[0]["p"].shape)  # every second point in x, one plane
+    (1, 12, 8)
+    """
 
     start: Triple
     count: Triple  # type: ignore[assignment] # as in Box
@@ -45,8 +63,12 @@ class Stored(NamedTuple):
 class UniformGrid:
     """Points at origin + i * spacing in each direction (x, y, z).
 
-    With its `boundaries`, "periodic", "free-slip" or "dirichlet" in each direction, or "lower|upper" of two different
-    ends, fields can be differentiated; the closing point of a periodic direction is not stored.
+    Fields can be differentiated if `boundaries` are given: "periodic", "free-slip" or "dirichlet" in each direction, or
+    "lower|upper" if its two ends differ. The closing point of a periodic direction is not stored.
+
+    >>> grid = tr.UniformGrid((16, 13, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic", "free-slip", "periodic"))
+    >>> grid.lengths  # 16 cells in x, 12 in y, 8 in z
+    (8.0, 3.0, 2.0)
     """
 
     points: Triple
@@ -68,12 +90,12 @@ class UniformGrid:
 
     @property
     def periodic(self) -> str:
-        """The names of its periodic directions, as "xz"; empty where the boundaries are not known."""
+        """The names of its periodic directions, as "xz"; empty if the boundaries are not known."""
         return "".join(axis for axis, kind in zip("xyz", self.boundaries or (), strict=False) if kind == "periodic")
 
     @property
     def lengths(self) -> tuple[float, float, float] | None:
-        """Lengths of the box; None where the boundaries are not known."""
+        """Lengths of the box; None if the boundaries are not known."""
         if self.boundaries is None:
             return None
         cells = (n if kind == "periodic" else n - 1 for n, kind in zip(self.points, self.boundaries, strict=True))
@@ -92,7 +114,7 @@ class UniformGrid:
     def checked(self) -> Grid:
         """The grid of operators on these points.
 
-        :raises InputError: there is none, or its boundaries are not known.
+        :raises InputError: these points make no such grid, or its boundaries are not known.
         """
         return Grid(self.points, self.lengths or (), self.boundaries or ())
 
@@ -101,12 +123,17 @@ class UniformGrid:
 class StretchedGrid(UniformGrid):
     """Points at `coordinates[direction][i]`; a direction (x, y, z) without coordinates has equal spacing.
 
-    With the law of its y, fields can be differentiated, as those of a UniformGrid with boundaries: then the coordinates
-    in y follow from the law, and the spacing in y is the length over the number of cells.
+    Fields can be differentiated if the boundaries and the law of y (`stretching` and `beta`) are given. The coordinates
+    in y then follow from the law, and the spacing in y is the length divided by the number of cells.
 
-    :param stretching: where points in y are close together: "centre", "walls" or "bottom"; "": by no law that is known.
-    :param beta: of the stretching, see `tailrace.Operators`.
-    :raises InputError: the stretching has no boundaries with it, is impossible, or does not give the coordinates in y.
+    :param stretching: where points in y are close together: "centre", "walls" or "bottom"; "" if no law is known.
+    :param beta: parameter of the stretching, see `tailrace.Operators`.
+    :raises InputError: `stretching` is given without boundaries, is impossible, or does not give the coordinates in y.
+
+    >>> y = np.linspace(0.0, 1.0, 13) ** 2
+    >>> grid = tr.StretchedGrid((16, 13, 8), spacing=(0.5, 1.0, 0.25), coordinates=((), y, ()))
+    >>> np.array_equal(grid.along[1], y), grid.along[0][:3]
+    (True, array([0. , 0.5, 1. ]))
     """
 
     coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
@@ -129,7 +156,7 @@ class StretchedGrid(UniformGrid):
 
     @property
     def lengths(self) -> tuple[float, float, float] | None:
-        """Lengths of the box; None where the boundaries are not known."""
+        """Lengths of the box; None if the boundaries are not known."""
         found = super().lengths
         if found is None or self.stretching:
             return found
@@ -150,7 +177,7 @@ class StretchedGrid(UniformGrid):
     def checked(self) -> Grid:
         """The grid of operators on these points.
 
-        :raises InputError: there is none, or its boundaries or its law are not known.
+        :raises InputError: these points make no such grid, or its boundaries or its law are not known.
         """
         if not self.stretching and any(len(along) for along in self.coordinates):
             raise InputError(
@@ -165,8 +192,17 @@ class Block:
     """One rank's part of a global array.
 
     `data` (nz, ny, nx), or (components, nz, ny, nx), begins at global point `start` (x, y, z) of an array of `shape`
-    points, and has `ghosts` more layers on every side, which are not written. `ghosts` is one number or one per
+    points. On every side it has `ghosts` more layers, which are not written. `ghosts` is one number, or one per
     direction (x, y, z).
+
+    >>> from mpi4py import MPI
+    >>> world = MPI.COMM_WORLD
+    >>> part = tr.Block(np.ones((8, 12, 16)), shape=(16, 12, 8 * world.size), start=(0, 0, 8 * world.rank))
+    >>> with tr.open("run.h5", "w") as series:  # each rank writes its 8 planes
+    ...     series.write_step(0.0, p=part)
+    >>> with tr.open("run.h5") as series:
+    ...     print(series[0]["p"].shape == (8 * world.size, 12, 16))
+    True
     """
 
     data: NDArray[Any]

@@ -87,16 +87,22 @@ class SeriesOf(ABC, Generic[OneStep]):
     ) -> None:
         """Write one step: arrays, lists, numbers and texts by name.
 
-        After an error the series is as it was before, without the step, and takes the next one; docs/io/errors.md says
+        After an error the step is dropped: the series is as before, and takes the next step. docs/io/errors.md says
         what a stream cannot take back.
 
         :param time: the time of the step.
         :param fields, more: arrays; on one rank the whole of each, on several ranks this rank's `Block`.
-        :param index: larger than that of the step before; by default that plus one, or 0.
+        :param index: larger than the index of the step before. Default: that index plus one, or 0 for the first step.
         :param scalars: numbers and texts; those of rank 0 are stored.
         :param lists: this rank's own rows of each list.
-        :raises InputError: see `begin_step` and `write`. Nothing was written, or all of it is dropped.
+        :raises InputError: see `begin_step` and `write`. Nothing of the step is kept.
         :raises IoError: the disk is full or gone.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     series.write_step(0.5, index=100, scalars={"dt": 0.005}, p=np.ones((8, 12, 16)))
+        >>> with tr.open("run.h5") as series:
+        ...     print(series.step(100).time, series[0].scalars)
+        0.5 {'dt': 0.005}
         """
         with raise_on_all_ranks(self._handle.writer()) as writer:
             last = writer.last_index()
@@ -132,8 +138,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         A contiguous array is written without a copy; another one is copied first.
 
         :param region: store these points only, as a variable of `region.count` points.
-        :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
-            is an error there.
+        :param deferred: do not copy the array. It must not change before `end_step`, which raises an error if it did.
         """
         with raise_on_all_ranks(self._handle.writer()) as writer:
             _, array, shape, block, memory = self._place(name, data)
@@ -143,7 +148,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         writer.write(name, array, shape, block, memory, place, deferred)
 
     def write_list(self, name: str, rows: NDArray[Any]) -> None:
-        """Write this rank's rows of a list: particles, probes. Each rank has any number of rows, also none.
+        """Write this rank's rows of a list: particles, probes. Each rank has any number of rows, also zero.
 
         :param rows: (rows,) or (rows, columns); stored in the order of the ranks.
         """
@@ -180,7 +185,7 @@ class SeriesOf(ABC, Generic[OneStep]):
     def abandon_step(self) -> None:
         """Drop the open step; without one, nothing happens. Local, but all ranks must drop the same step.
 
-        The series is as it was before `begin_step`. Of a stream this holds where nothing was written yet.
+        The series is as it was before `begin_step`. For a stream this is true only if nothing was written yet.
         """
         try:
             self._handle.writer().abandon_step()
@@ -203,9 +208,9 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def dropped(self) -> list[LeftOut]:
-        """The steps that a stream has left out: the last 100 000, in rank 0; elsewhere, and for files, none.
+        """The steps that a stream has left out, at most the last 100 000. Empty for files, and on all ranks but 0.
 
-        Also after `close`. With `buffers` it waits for the background.
+        It is known also after `close`. With `buffers` it waits until the background has caught up.
         """
         if self._closing is not None:
             return self._closing[0]
@@ -219,7 +224,14 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def steps(self) -> Steps[OneStep]:
-        """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
+        """The complete steps, in order. In a stream: the steps received so far; only the last one can be read.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     series.write_step(0.5, index=100, p=np.ones((8, 12, 16)))
+        >>> with tr.open("run.h5") as series:
+        ...     print(len(series.steps), series.steps[-1].index)
+        1 100
+        """
         return Steps(self.path, self._handle.reader().steps(), self._step)
 
     @property
@@ -242,12 +254,12 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def dataset(self) -> Dataset | None:
-        """Of files of another program, what their reader knows of them; None for a series of Tailrace."""
+        """What the reader of another program's files knows about them; None for a series of Tailrace."""
         return self._handle.dataset
 
     @property
     def grid(self) -> UniformGrid | None:
-        """The places of the points, where the writer gave them; else None."""
+        """The places of the points if the writer gave them, else None."""
         found = self._handle.reader().grid()
         if found is None:
             return None
@@ -282,16 +294,16 @@ class SeriesOf(ABC, Generic[OneStep]):
         return stream is not None and stream.streaming
 
     def next_step(self, timeout: float | None = None) -> OneStep | None:
-        """In a stream: wait for the next step; then only that one can be read. None: the writer has ended.
+        """Wait for the next step of a stream; only that step can be read then. Returns None when the writer has ended.
 
-        :raises IoError: nothing came for `timeout` seconds, by default those of the parameter `timeout`.
+        :raises IoError: no step came in `timeout` seconds. Default: the parameter `timeout` of the engine.
         """
         return self.steps[-1] if self._handle.writer().next_step(-1.0 if timeout is None else timeout) else None
 
     # ---- both -----------------------------------------------------------------------------------
     @property
     def coupling(self) -> Coupling:
-        """What a stream has cost both of its ends so far, in rank 0. Also after `close`."""
+        """What a stream has cost both of its ends so far, on rank 0. It is known also after `close`."""
         if self._closing is not None:
             return self._closing[1]
         stream = self._handle.stream()
@@ -317,7 +329,7 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def notes(self) -> list[str]:
-        """Remarks about the series: striping, what was chosen and why, and what the system has refused a stream.
+        """Remarks about the series: striping, what was chosen and why, and what the system did not allow a stream.
 
         Rank 0 has all of them. Local.
         """

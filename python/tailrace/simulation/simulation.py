@@ -47,19 +47,28 @@ _CALLED = "callbacks_called"  # of a checkpoint: how many callbacks have seen it
 class Simulation(CheckpointedModel):
     """A model that is also written, analysed, stopped and resumed, as its case says. Collective throughout.
 
-    `run` computes the whole case. As a context manager it is stepped by hand, by `advance` or `steps`, which do after
-    each step all that is due, as `run` does. Outside of `with`, `advance` steps the flow alone, and nothing is opened.
+    `run` computes the whole case. In a `with` block you step it yourself, by `advance` or `steps`; after each step they
+    do all that is due, as `run` does. Outside of `with`, `advance` only steps the flow, and no file is opened.
 
-    Where the `with` block is left without an error, `finish` of the analyses is called, and where the case has
-    checkpoints there is one of the last state, also when the end of the case was not reached.
+    When a `with` block ends without an error, `finish` of the analyses is called. If the case has checkpoints, one of
+    the last state is written, also before the end of the case.
 
     :param case: a validated case.
     :param comm: the ranks; COMM_WORLD by default.
-    :param resume: go on from the newest complete checkpoint of the case.
-    :param overwrite: results of an earlier run may be replaced, which is an error otherwise.
-    :param flow, forcing: as of `Model`; a resumed run needs the forcing again.
+    :param resume: continue from the newest complete checkpoint of the case.
+    :param overwrite: replace results of an earlier run, which are an error otherwise.
+    :param flow, forcing: as in `Model`; a resumed run needs the forcing again.
     :raises InputError: the case does not fit the ranks.
-    :raises IoError: nothing to resume from, or a file cannot be opened.
+    :raises IoError: there is no checkpoint to resume from, or a file cannot be opened.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> with tr.Simulation(case) as simulation:
+    ...     for dt in simulation.steps():
+    ...         print(simulation.step, round(simulation.time, 6))
+    1 0.01
+    2 0.02
+    3 0.03
     """
 
     def __init__(
@@ -90,12 +99,22 @@ class Simulation(CheckpointedModel):
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
     def every(self, steps: int, work: Callable[[Simulation], object]) -> None:
-        """Call `work(simulation)` on all ranks every so many steps, counted from step 0, also when resumed.
+        """Call `work(simulation)` on all ranks at step 0 and every `steps` steps after it, also in a resumed run.
 
         Callbacks are called in the order in which they were added, after the outputs and analyses of the state. An
-        error of one on any rank stops the run as that of an analysis does. They may change the velocity.
+        error in a callback on any rank stops the run, as an error in an analysis does. They may change the velocity.
 
         :raises InputError: `steps` is not a number of at least 1, or `work` is not a function.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 4})
+        >>> simulation = tr.Simulation(case)
+        >>> simulation.every(2, lambda simulation: print("step", simulation.step))
+        >>> with simulation:
+        ...     dts = list(simulation.steps())
+        step 0
+        step 2
+        step 4
         """
         try:
             count = operator.index(steps)
@@ -106,9 +125,17 @@ class Simulation(CheckpointedModel):
         self._callbacks.add(work, Schedule(every=count, dt=self.case.time.constant_dt))
 
     def at(self, times: Sequence[float] | float, work: Callable[[Simulation], object]) -> None:
-        """Call `work(simulation)` on all ranks at these times, on which steps end exactly; see `every`.
+        """Call `work(simulation)` on all ranks at these times; steps end at them exactly. See also `every`.
 
-        :raises InputError: a time is not a number from 0 on, or no step can end at it; or `work` is not a function.
+        :raises InputError: a time is not a number, is negative, or no step can end at it; or `work` is not a function.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 4})
+        >>> simulation = tr.Simulation(case)
+        >>> simulation.at(0.02, lambda simulation: print("step", simulation.step))
+        >>> with simulation:
+        ...     dts = list(simulation.steps())
+        step 2
         """
         chosen = checked_times(times)
         for time in chosen:
@@ -118,13 +145,20 @@ class Simulation(CheckpointedModel):
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def run(self) -> int:
-        """Step to the end of the case, or to where somebody asks to stop, with everything that the case asks for.
+        """Step to the end of the case, or until a signal asks to stop, and do everything that the case asks for.
 
         :returns: the exit code of the program: 0 done, 143 stopped on request after a checkpoint.
-        :raises InputError: there are results of an earlier run, or files of something else.
+        :raises InputError: results of an earlier run, or other files, are where this run writes.
         :raises FlowError: the flow is not finite any more.
         :raises AnalysisError: a script or a callback failed, and its errors stop the run.
         :raises IoError: a disk is full or gone.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+        >>> tr.Simulation(case).run()  # doctest: +ELLIPSIS
+        <Simulation run: 16 x 12 x 8 nodes, Re 100, ...
+        step 3/3 (100%) ...
+        0
         """
         with self._open(show=True):
             for _ in self.steps():
@@ -132,7 +166,7 @@ class Simulation(CheckpointedModel):
         return STOPPED if self.stopped else 0
 
     def __enter__(self) -> Self:
-        """Open all that the case writes, and do what is due in the present state; errors as of `run`."""
+        """Open all that the case writes, and do what is due in the present state. Errors are those of `run`."""
         opened = self._open(show=False)
         opened.__enter__()
         self._opened = opened
@@ -152,12 +186,19 @@ class Simulation(CheckpointedModel):
         return opened.__exit__(kind, error, trace)
 
     def advance(self, targets: Sequence[float | None] | None = None) -> float:
-        """One step, and in a `with` block all that is due in the state after it.
+        """Make one step, and in a `with` block do all that is due after it.
 
         :param targets: times that the step must not pass, besides those that are scheduled.
-        :returns: its size.
-        :raises InputError: the end of the case is reached; and as of `run`.
-        :raises SystemExit: the run was asked to stop, by SIGTERM or Ctrl-C; there is a checkpoint of this state.
+        :returns: the size of the step.
+        :raises InputError: the end of the case is reached. Other errors are those of `run`.
+        :raises SystemExit: the run was asked to stop, by SIGTERM or Ctrl-C. A checkpoint of this state was written.
+
+        >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+        >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+        >>> with tr.Simulation(case) as simulation:
+        ...     dt = simulation.advance()
+        >>> dt, simulation.step, simulation.time
+        (0.01, 1, 0.01)
         """
         if self._session is None or self._session.state is State.CLOSED:
             return super().advance(targets)
@@ -172,9 +213,9 @@ class Simulation(CheckpointedModel):
         return dt
 
     def steps(self) -> Iterator[float]:
-        """Advance to the end of the case, or to where the run is asked to stop (`stopped` tells): yields step sizes.
+        """Advance to the end of the case, or until the run is asked to stop (see `stopped`). Yields step sizes.
 
-        :raises InputError: the simulation is not in a `with` block; and as of `run`.
+        :raises InputError: the simulation is not in a `with` block. Other errors are those of `run`.
         """
         self._open_session()
         while not (self.stopped or self.at_end):
@@ -214,6 +255,13 @@ def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
     :param overwrite: results of an earlier run may be replaced.
     :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
     :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
+
+    >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
+    >>> case = tr.Case(case={"reynolds": 100.0}, grid=grid, time={"dt": 0.01, "steps": 3})
+    >>> tr.run(case)  # doctest: +ELLIPSIS
+    <Simulation run: 16 x 12 x 8 nodes, Re 100, ...
+    step 3/3 (100%) ...
+    0
     """
     from mpi4py import MPI
 

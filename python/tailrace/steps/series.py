@@ -60,35 +60,43 @@ def open(
 ) -> Series:
     """Open the series at `path` to read ("r"), to write a new one ("w", "x") or to append ("a"). Collective.
 
-    What other programs have written is read too, and found out from its content: Xcompact3D, the Pencil Code, Nektar++,
-    SIONlib, and HDF5 and BP files of unknown origin (docs/formats.md).
+    Files of other programs can be read too: Xcompact3D, the Pencil Code, Nektar++, SIONlib, and HDF5 and BP files of
+    unknown origin (docs/formats.md). Their content shows which program wrote them.
 
-    A new series replaces an earlier one of Tailrace that nobody is writing ("w"), or is an error where there is
-    anything but an empty directory ("x"). Files of other programs are never replaced.
+    With "w" the new series replaces an earlier series of Tailrace that no program is writing. With "x" the path must be
+    free, or an empty directory. Files of other programs are never replaced.
 
-    :param comm: the ranks that take part; by default all of them (COMM_WORLD) when writing, this one alone (COMM_SELF)
-        when reading.
-    :param engine: one of `tailrace.io.engines.ENGINES`, or to read a family of `formats.recognise.FAMILIES`; without
-        it, when reading or appending, the engine or the program that wrote what is there; else that of the environment
-        variable TAILRACE_ENGINE; else that of the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, or a directory.
-    :param parameters: of the engine, by their own names; and for all engines `checksums` (True), `sync` (False: a step
-        is complete when the operating system has it, not when the disk has it), `buffers` (0; n: steps are copied and
-        written in the background, at most n at a time), `stripe_count` and `stripe_size` (on Lustre), `trace` and
-        `folded` (files to write at close: Chrome trace, folded stacks). They have priority over TAILRACE_PARAMETERS.
-    :param grid: when writing: the places of the points, a UniformGrid, or a StretchedGrid, for which hdf5 adds an XDMF
-        file of the same name; with its boundaries the series says all that derivatives need. When reading: the grid of
-        a series that does not say it: a UniformGrid with boundaries, a StretchedGrid with its law, or the path of a
-        TOML file (see `tailrace.steps.grid_file`). It has priority over what the series says. The grid of operators,
-        `ops.grid`, can be given for both.
-    :param precision: when writing, the type in which arrays are stored, by default that of each array; when reading,
-        the type of the fields, by default float32 where all of them are stored so, else float64.
-    :param rewind_to: when appending, drop the steps with a larger index first.
-    :param guard: for files that may be damaged or made to harm, on which ADIOS2 or HDF5 could crash, hang or take all
-        memory: before the series is opened to read or append, rank 0 reads its metadata (of bp4 and bp5 also all
-        values) in a child process, whatever its checksums say. If the child dies, this is an IoError.
-    :raises InputError: an argument is wrong, or there is no series.
+    :param comm: the ranks that take part. Default: all ranks (COMM_WORLD) to write, this rank alone (COMM_SELF) to
+        read.
+    :param engine: one of `tailrace.io.engines.ENGINES`, or when reading a family of `formats.recognise.FAMILIES`.
+        Default when reading or appending: the engine or the program that wrote the files. Else the environment variable
+        TAILRACE_ENGINE decides, or without it the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, or a directory.
+    :param parameters: parameters of the engine, by their own names. All engines have `checksums` (default True), `sync`
+        (default False; a step is complete when the operating system has it, with True when the disk has it), `buffers`
+        (default 0; with n, steps are copied and written in the background, at most n at a time), `stripe_count` and
+        `stripe_size` (on Lustre), `trace` and `folded` (files to write at close: Chrome trace, folded stacks). They
+        have priority over TAILRACE_PARAMETERS.
+    :param grid: when writing, the places of the points: a UniformGrid or a StretchedGrid. For a StretchedGrid hdf5 adds
+        an XDMF file of the same name. A grid with boundaries stores all that derivatives need. When reading, the grid
+        of a series that does not store it: a UniformGrid with boundaries, a StretchedGrid with its law, or the path of
+        a TOML file (see `tailrace.steps.grid_file`). It has priority over the grid that is stored. The grid of
+        operators, `ops.grid`, can be used for both.
+    :param precision: when writing, the type in which arrays are stored; default: the type of each array. When reading,
+        the type of the fields; default: float32 if all fields are stored in float32, else float64.
+    :param rewind_to: when appending, first drop the steps with a larger index.
+    :param guard: for files that may be damaged, or made to do harm: ADIOS2 or HDF5 could crash on them, hang, or take
+        all memory. Before the series is opened to read or append, rank 0 reads its metadata (of bp4 and bp5 also all
+        values) in a child process, also if its checksums are right. If the child dies, IoError is raised.
+    :raises InputError: an argument is wrong, or the series does not exist.
     :raises IoError: the series cannot be read or written.
     :raises ConfigError: the grid file has a problem.
+
+    >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
+    >>> with tr.open("run.h5", "w", grid=grid) as series:
+    ...     series.write_step(0.5, ux=np.ones((8, 12, 16)))
+    >>> with tr.open("run.h5") as series:
+    ...     print(tr.mean(series[0]["ux"]))
+    1.0
     """
     if mode == "r":
         if comm is None:
@@ -161,15 +169,23 @@ def _tell_box(series: Series, grid: UniformGrid | None) -> None:
 
 
 class Series(SeriesOf[StoredStep]):
-    """An ordered set of steps in one place, made by `open`. A context manager, and when reading a sequence of steps.
+    """An ordered set of steps in one place, made by `open`: a context manager, and when reading a sequence of steps.
 
-    `series[3]` is a step by position, `series.step(300)` by index, `series.at(time=1.5)` by time. Where the series says
-    its grid, or `open` was told, `step["ux"]` is a Field, else an array.
+    `series[3]` is a step by position, `series.step(300)` by index, `series.at(time=1.5)` by time. If the series stores
+    its grid, or `open` was given one, `step["ux"]` is a Field; otherwise it is an array.
 
-    Methods are collective over the communicator that it was opened with; properties, `len` and `repr` are local.
+    Methods are collective over the communicator given to `open`; properties, `len` and `repr` are local.
 
-    :param given: the user's knowledge of the grid, to read with.
+    :param given: what the user knows of the grid, when reading.
     :param precision: type of the fields that are read.
+
+    >>> with tr.open("run.h5", "w") as series:
+    ...     series.write_step(0.0, p=np.zeros((8, 12, 16)))
+    >>> with tr.open("run.h5", "a") as series:
+    ...     series.write_step(0.5, p=np.ones((8, 12, 16)))
+    >>> with tr.open("run.h5") as series:
+    ...     print([(step.index, step.time, float(step["p"].mean())) for step in series])
+    [(0, 0.0, 0.0), (1, 0.5, 1.0)]
     """
 
     def __init__(
@@ -220,9 +236,9 @@ class Series(SeriesOf[StoredStep]):
         return sorted(lost)
 
     def step(self, index: int) -> StoredStep:
-        """The step of this index: the number of the time step in a simulation. Local.
+        """The step with this index, which is the number of the time step in a simulation. Local.
 
-        :raises InputError: there is none; the message names the nearest.
+        :raises InputError: no step has this index; the message names the nearest.
         """
         steps = self.steps
         return steps[steps.position_of(index)]
@@ -230,9 +246,16 @@ class Series(SeriesOf[StoredStep]):
     def at(self, time: float, method: Method | None = None) -> StoredStep:
         """The step at a time. Local.
 
-        :param method: None: a step of this time, to nine digits; "nearest"; "pad": the last one not later; "backfill":
-            the first one not earlier. As in `sel` of xarray.
-        :raises InputError: there is none; the message has the times around it.
+        :param method: None: the step with this time, equal to nine digits. "nearest": the nearest step. "pad": the last
+            step that is not later. "backfill": the first step that is not earlier. As in `sel` of xarray.
+        :raises InputError: no step fits; the message has the times around it.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     for time in (0.0, 0.5, 1.0):
+        ...         series.write_step(time, p=np.full((8, 12, 16), time))
+        >>> with tr.open("run.h5") as series:
+        ...     print(series.at(0.5).index, series.at(0.8, "pad").index, series.at(0.8, "nearest").index)
+        1 1 2
         """
         if method not in (None, "nearest", "pad", "backfill"):
             raise InputError(f"method = {method!r}: expected 'nearest', 'pad', 'backfill' or None")
@@ -261,7 +284,7 @@ class Series(SeriesOf[StoredStep]):
     # ---- the grid ----------------------------------------------------------------------------------------------------
     @property
     def grid(self) -> UniformGrid | None:
-        """The places of the points, with boundaries where they are known; None where the series does not say them."""
+        """The places of the points, with boundaries if these are known. None: the series does not store the places."""
         told = super().grid
         if self._mode != "r" or not len(self):
             return told
@@ -306,8 +329,7 @@ class Series(SeriesOf[StoredStep]):
 
         :param data: an array, on several ranks a Block of it; a Field; or a Vector, which is stored by components.
         :param region: store these points only, as a variable of `region.count` points.
-        :param deferred: nothing is copied, and the array must stay as it is until `end_step`; one that has changed
-            is an error there.
+        :param deferred: do not copy the array. It must not change before `end_step`, which raises an error if it did.
         """
         super().write(name, data, region=region, deferred=deferred)  # type: ignore[arg-type] # `_place` takes them
 
@@ -331,7 +353,7 @@ class Series(SeriesOf[StoredStep]):
     def to_xarray(self, chunks: Any = None) -> xarray.Dataset:
         """The whole series as an xarray.Dataset, read when it is used. Local: each rank opens the files for itself.
 
-        :param chunks: as of `xarray.open_dataset`; {} for pieces of a good size by dask.
+        :param chunks: as in `xarray.open_dataset`; with {} dask chooses the size of its pieces.
         :raises InputError: this is a stream, or is not open to read.
         """
         import xarray

@@ -34,13 +34,21 @@ PARITIES: dict[str, Signs] = {
 class Step:
     """One step: `step["ux"]` is a Field, `step.vector("u")` a Vector; `step.index`, `step.time`.
 
-    Fields are this rank's part. A step keeps those that were used, and in an analysis shares them with the other
-    analyses and, inside a simulation, with the solver: their memory is read-only. Copy what is to be changed, or,
-    inside a simulation, kept longer than the step.
+    Fields are this rank's part. A step keeps the fields that were used. All analyses share them, and inside a
+    simulation the solver too, so their memory is read-only. Copy a field before you change it. Inside a simulation,
+    also copy a field that you keep longer than the step.
 
     :param names: names of the fields that `read` can return.
     :param read: returns this rank's part of a field, (nz, ny, nx). Collective.
-    :param missed: known indices of the steps that were lost between the step before and this one.
+    :param missed: the indices, if known, of steps that were lost between the step before and this one.
+
+    >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
+    >>> with tr.open("run.h5", "w", grid=grid) as series:
+    ...     series.write_step(0.5, p=np.ones((8, 12, 16)), t=np.zeros((8, 12, 16)))
+    >>> with tr.open("run.h5") as series:
+    ...     step = series[0]
+    ...     print(step.index, step.time, step.names, step["p"].mean())
+    0 0.5 ['p', 't'] 1.0
     """
 
     def __init__(
@@ -80,7 +88,7 @@ class Step:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the source says of itself: "reynolds", "dt", ...; of one field as "ux/units"."""
+        """What the source says about itself: "reynolds", "dt", ...; about one field as "ux/units"."""
         return self._attributes
 
     @property
@@ -90,7 +98,7 @@ class Step:
 
     @property
     def missed(self) -> list[int]:
-        """The known indices of the steps that were lost between the step before and this one."""
+        """The indices, if known, of steps that were lost between the step before and this one."""
         return self._missed
 
     @property
@@ -113,7 +121,7 @@ class Step:
 
     @property
     def dt(self) -> float | None:
-        """Nominal time step of the simulation; None where the source does not have it."""
+        """Nominal time step of the simulation; None if the source does not have it."""
         found = self.attributes.get("dt")
         return None if found is None else float(found)
 
@@ -150,9 +158,9 @@ class Step:
 
     # ---- fields ------------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> Any:
-        """A Field; it is read at the first access. Collective.
+        """A Field, read at the first access. Collective.
 
-        :raises InputError: there is none of that name; the message has the nearest name.
+        :raises InputError: no field has this name; the message has the nearest name.
         """
         if name not in self._fields:
             self._check_name(name)
@@ -164,7 +172,15 @@ class Step:
     def vector(self, name: str) -> Vector:
         """Three fields: for "u" ux, uy, uz; for "vorticity" vorticity_x, _y, _z; else NAME_1, _2, _3. Collective.
 
-        :raises InputError: one of them is missing, or not on a grid that is known.
+        :raises InputError: a component is missing, or its grid is not known.
+
+        >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
+        >>> with tr.open("run.h5", "w", grid=grid) as series:
+        ...     one = np.ones((8, 12, 16))
+        ...     series.write_step(0.5, ux=one, uy=2 * one, uz=3 * one)
+        >>> with tr.open("run.h5") as series:
+        ...     print(series[0].vector("u").mean())
+        [1. 2. 3.]
         """
         forms = [[f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]]
         forms.append([f"{name}_{number}" for number in (1, 2, 3)])
@@ -214,7 +230,7 @@ class Step:
         """This rank's part of the fields as an xarray.Dataset with coordinates z, y, x, time and step. Collective.
 
         :param names: fields on the grid; by default all.
-        :raises InputError: there is none of that name, or it is not on the grid.
+        :raises InputError: a name is not known, or its field is not on the grid.
         """
         import xarray
 
