@@ -22,7 +22,6 @@ OTHER_NAMES = ("tests/python/bench/", "tests/python/helpers/inputs/benchmarks.py
 SHARED = ("adios2", "engine")
 
 
-
 def names() -> set[str]:
     """The names in the table of engines."""
     return set(re.findall(r"^\s*ENGINE\((\w+)\)", TABLE.read_text(encoding="utf-8"), re.MULTILINE))

@@ -1,13 +1,16 @@
-"""Hold Python imports and C++ includes against tools/layers.toml; look for import circles and headers not installed.
+"""Hold Python imports and C++ includes against tools/layers.toml; look for circles, headers not installed, full folders.
 
-Prints every violation as file:line, and the counts for each language; ends with 1 where one of them is not 0.
+Prints every violation as file:line, and the counts; ends with 1 if one of them is not 0. A folder with more than 24 files
+is a hall: its nouns want rooms. A class stands for one thing in the Python package, and a file name in the C++ library.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -166,12 +169,56 @@ def check_headers() -> bool:
     return not lines
 
 
+MOST_FILES = 24  # in a folder; a header and its source are one
+
+
+def full_folders(files: Iterable[str]) -> Iterator[str]:
+    """A line for each folder with too many files."""
+    stems = {Path(name).with_suffix("") for name in files}
+    counts = Counter(stem.parent for stem in stems)
+    for folder, count in sorted(counts.items()):
+        if count > MOST_FILES:
+            yield f"{folder}: {count} files, expected at most {MOST_FILES}; give its nouns folders"
+
+
+def twice(names: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A line for each name that stands in several places; names come with their places."""
+    places: dict[str, list[str]] = {}
+    for name, place in names:
+        places.setdefault(name, []).append(place)
+    for name, found in sorted(places.items()):
+        if len(found) > 1:
+            yield f"{name}: stands for several things, in {', '.join(found)}"
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    """The classes of python/tailrace, and their files."""
+    for path in sorted((ROOT / "python" / "tailrace").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                yield node.name, path.relative_to(ROOT).as_posix()
+
+
+def check_names() -> bool:
+    """Print full folders and names that stand twice; returns whether there are none."""
+    trees = ("src", "bindings", "python", "tests/python", "tests/cpp")
+    sources = [path for tree in trees for ending in ("*.py", "*.[ch]pp", "*.h") for path in (ROOT / tree).rglob(ending)]
+    files = [path for path in sources if "__pycache__" not in path.parts]
+    library = [(path.name, path.relative_to(ROOT).as_posix()) for path in files if path.is_relative_to(ROOT / "src")]
+    lines = list(full_folders(path.relative_to(ROOT).as_posix() for path in files))
+    lines += [*twice(library), *twice(classes())]
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"full folders, names that stand twice: {len(lines)}")
+    return not lines
+
+
 def main() -> int:
     """Check both languages, and what is installed."""
     table = tomllib.loads((ROOT / "tools" / "layers.toml").read_text(encoding="utf-8"))
     python = check("Python", python_arrows(), table["python"])
     cpp = check("C++", cpp_arrows(), with_engines(table["cpp"], engine_names()))
-    return 0 if check_headers() and python and cpp else 1
+    headers, names = check_headers(), check_names()
+    return 0 if headers and names and python and cpp else 1
 
 
 if __name__ == "__main__":

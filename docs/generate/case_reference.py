@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tailrace.case.keys import Key, Table
+    from tailrace.case.keys import Key, KeyTable
 
 HEAD = """# Case file
 
@@ -28,7 +28,7 @@ def _row(key: Key) -> str:
     return f"| `{key.name}` | {kind} | {default} | {meaning[:1].upper() + meaning[1:]} |"
 
 
-def _part(table: Table) -> str:
+def _part(table: KeyTable) -> str:
     heading = f"### `{table.title}`" if "." in table.name else f"(case-{table.name})=\n## `{table.title}`"
     rows = ["| key | type | default | meaning |", "|---|---|---|---|", *map(_row, table.keys)]
     return "\n".join([f"{heading}\n", table.about, "", *rows, ""])

@@ -97,3 +97,13 @@ def test_engines_without_a_row_have_the_usual_one(layers):
     table = layers.with_engines({"io/ENGINE": ["support"], "io/hdf5": ["io/h5"]}, ["raw", "hdf5"])
     assert table == {"io/raw": ["support"], "io/hdf5": ["io/h5"]}
     assert "raw" in layers.engine_names()
+
+
+def test_full_folders_and_names_that_stand_twice(layers):
+    files = [f"src/a/{number}{ending}" for number in range(24) for ending in (".cpp", ".hpp")]
+    assert list(layers.full_folders(files)) == []
+    (line,) = layers.full_folders([*files, "src/a/b.cpp", "src/b/c.cpp"])
+    assert line.startswith("src/a: 25 files, expected at most 24")
+    (line,) = layers.twice([("Step", "a.py"), ("Place", "b.py"), ("Step", "c.py")])
+    assert line == "Step: stands for several things, in a.py, c.py"
+    assert layers.check_names()

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.harness.kept import KEPT
 from helpers.inputs import cases
-from helpers.programs import parallel_programs
+from helpers.programs.series import parallel_programs
 
 RANKS = (1, 2, 3, 4, 6)
 STEPS = 50

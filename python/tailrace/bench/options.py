@@ -42,7 +42,7 @@ Against = Annotated[Path | None, typer.Option("--against", metavar="FILE", help=
 
 
 @dataclass(frozen=True)
-class Rhythm:
+class RoundOptions:
     """How the rounds of a setting go: so many count, and one more, the first, does not."""
 
     rounds: RoundCount = 5
@@ -50,7 +50,7 @@ class Rhythm:
 
 
 @dataclass(frozen=True)
-class ColdRhythm(Rhythm):
+class ColdRhythm(RoundOptions):
     """The same, with cold reads."""
 
     drop_caches: Annotated[

@@ -35,7 +35,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Table:
+class KeyTable:
     """A table of the case file: `grid`, or `forcing.band` within another one.
 
     :param many: there may be several, `[[output]]`.
@@ -57,7 +57,7 @@ class Table:
         return self.name.partition(".")[0]
 
 
-def tables() -> Iterator[Table]:
+def tables() -> Iterator[KeyTable]:
     """All tables, each followed by those within it. Local."""
     for name, field in Case.model_fields.items():
         # A list of tables, or a table that may be left out, has its section as an argument.
@@ -72,9 +72,9 @@ def _sections(field: Any) -> Iterator[Any]:
     return (each for each in get_args(field.annotation) if hasattr(each, "model_fields"))
 
 
-def _table(name: str, section: Any, *, many: bool) -> Table:
+def _table(name: str, section: Any, *, many: bool) -> KeyTable:
     about = re.sub(r"^\[+[\w.]+\]+[:,]? *", "", inspect.getdoc(section) or "")
-    return Table(name, many, about[:1].upper() + about[1:], [_key(*each) for each in section.model_fields.items()])
+    return KeyTable(name, many, about[:1].upper() + about[1:], [_key(*each) for each in section.model_fields.items()])
 
 
 def _key(name: str, field: Any) -> Key:

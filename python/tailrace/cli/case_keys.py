@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .common import fail
 
 if TYPE_CHECKING:
-    from tailrace.case.keys import Table
+    from tailrace.case.keys import KeyTable
 
 _WIDTH = 100
 _HEAD = """\
@@ -32,7 +32,7 @@ def show(section: str | None) -> None:
     print("\n\n".join([*([] if name else [_HEAD]), *map(_text, chosen)]))
 
 
-def _text(table: Table) -> str:
+def _text(table: KeyTable) -> str:
     column = max(len(key.name) for key in table.keys) + 4
     lines = [table.title]
     for paragraph in table.about.split("\n\n"):

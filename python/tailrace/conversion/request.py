@@ -42,7 +42,7 @@ class Converted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Request:
+class ConversionRequest:
     """What the user asks for; see `convert`."""
 
     source: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class Sink(ABC):
+class ConversionSink(ABC):
     """A new place that takes steps; a context manager, which ends it, or after an exception lets go of it.
 
     :param told: called after each piece with the bytes that this rank has written.
@@ -44,7 +44,7 @@ class Sink(ABC):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
 
-class SeriesSink(Sink):
+class SeriesSink(ConversionSink):
     """A series; of a variable each rank holds its part, while it is written.
 
     :param path: where it is, or, to go on with it, was begun.
@@ -107,7 +107,7 @@ class SeriesSink(Sink):
         self.series.__exit__(kind)
 
 
-class WriterSink(Sink):
+class WriterSink(ConversionSink):
     """Files of another program; a rank holds a piece of a variable at a time."""
 
     def __init__(self, writer: Writer, told: Callable[[int], None]) -> None:

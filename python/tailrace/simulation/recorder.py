@@ -12,7 +12,7 @@ from tailrace.consumers.analysis import open_analyses
 from tailrace.consumers.consumer import Consumer
 from tailrace.consumers.opening import Opening
 from tailrace.consumers.output import open_outputs
-from tailrace.consumers.table import Table
+from tailrace.consumers.table import AveragesTable
 from tailrace.flow.model_step import ModelStep
 from tailrace.parallel import spread
 
@@ -54,7 +54,7 @@ class Recorder:
     ) -> None:
         self._model, self._timed, self._operators = model, timed, cache(model.operators)
         opening = Opening(model, self._operators, resumed, provenance, say)
-        self.table = stack.enter_context(Table(model, resumed, provenance, say))
+        self.table = stack.enter_context(AveragesTable(model, resumed, provenance, say))
         self.consumers: list[Consumer] = [self.table]
         for phase, open_all in OPENERS.items():
             with timed(phase):

@@ -11,7 +11,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, KINDS, Engine
 from helpers.harness.workers import Workers
-from helpers.programs import background_ends, io_programs
+from helpers.programs.series import background_ends, io_programs
 
 
 @pytest.fixture(params=ENGINES, ids=str)

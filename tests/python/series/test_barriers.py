@@ -10,7 +10,7 @@ import pytest
 
 from helpers.harness import mpi_run, recorded_calls
 from helpers.harness.recorded_calls import Call
-from helpers.programs import synced
+from helpers.programs.series import synced
 from tailrace import core as _core
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.kept import KEPT
-from helpers.programs import hdf5_programs
+from helpers.programs.series import hdf5_programs
 from tailrace.core import InputError
 from tailrace.io import series as tr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.programs import io_programs
+from helpers.programs.series import io_programs
 from tailrace.core import InputError
 from tailrace.io import series as tr
 

@@ -9,7 +9,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness import mpi_run
-from helpers.programs import io_programs, library_failures
+from helpers.programs.series import io_programs, library_failures
 
 
 def failed(place: Path, how: str, *words: object) -> mpi_run.Result:

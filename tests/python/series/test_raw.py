@@ -11,8 +11,8 @@ import pytest
 
 from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.programs import raw_programs
-from helpers.programs.io_programs import small_files
+from helpers.programs.series import raw_programs
+from helpers.programs.series.io_programs import small_files
 from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 

@@ -13,8 +13,8 @@ import pytest
 
 import tailrace as tr
 from helpers.harness.engines import ENGINES, KINDS
-from helpers.programs import io_programs, replacing
-from helpers.programs.replacing import NEW, OLD
+from helpers.programs.series import io_programs, replacing
+from helpers.programs.series.replacing import NEW, OLD
 
 KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
 

@@ -12,8 +12,8 @@ import pytest
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES
 from helpers.harness.kept import KEPT
-from helpers.programs import rewinding
-from helpers.programs.rewinding import field, go_on
+from helpers.programs.series import rewinding
+from helpers.programs.series.rewinding import field, go_on
 from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 

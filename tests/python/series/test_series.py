@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from helpers.inputs import sidecar
-from helpers.programs import io_programs
+from helpers.programs.series import io_programs
 from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 

@@ -11,7 +11,7 @@ import pytest
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.engines import KINDS
-from helpers.programs import second_writer
+from helpers.programs.series import second_writer
 
 SHAPE = (4, 3, 5)
 

@@ -12,7 +12,7 @@ from typing import Any
 from tailrace.io.engines import ENGINES, STORING
 
 from ..records.records import Cell
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Summary
 
 FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
@@ -30,7 +30,7 @@ class Sorted:
     failed: tuple[tuple[Cell, str], ...]  # variants of the setting without any figure
 
 
-def sort_variants(variants: Sequence[Summary], results: Results) -> Sorted:
+def sort_variants(variants: Sequence[Summary], results: BenchResults) -> Sorted:
     """Sort the variants of one setting."""
     errors = {one.cell: one.error for one in results.failures}
     good, unsafe, doubtful = [], [], []

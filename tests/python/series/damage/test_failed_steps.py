@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.harness.engines import ENGINES, KINDS
-from helpers.programs import failed_steps, io_programs
+from helpers.programs.series import failed_steps, io_programs
 from tailrace.io import series as tr
 
 WORDS = {

@@ -18,7 +18,7 @@ from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, KINDS, Engine
 from helpers.harness.kept import KEPT
 from helpers.harness.workers import CrashError
-from helpers.programs import full_disks, io_programs
+from helpers.programs.series import full_disks, io_programs
 
 DAMAGES = int(os.environ.get("TAILRACE_TEST_DAMAGES", "4"))
 PAGES = [*range(12), 16, 24, 4096] if DAMAGES >= 50 else [0, 2, 5, 9, 16, 4096]  # ADIOS2 needs room for a buffer

@@ -20,7 +20,7 @@ from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke
 from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
-from helpers.programs import guarded
+from helpers.programs.series import guarded
 from tailrace.io import guard
 
 SUFFIX = {"bp4": "bp4", "bp5": "bp", "adios_hdf5": "adios_hdf5", "hdf5": "h5"}

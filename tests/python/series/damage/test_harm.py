@@ -18,7 +18,7 @@ import pytest
 
 from helpers.harness.engines import ENGINES, KINDS
 from helpers.inputs import sidecar
-from helpers.programs import harmed
+from helpers.programs.series import harmed
 from tailrace.core import IoError
 from tailrace.io import series as tr
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.harness import mpi_run
-from helpers.programs import zeroed_files
+from helpers.programs.series import zeroed_files
 from tailrace.core import IoError
 from tailrace.io import series as tr
 

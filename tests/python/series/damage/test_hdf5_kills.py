@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from helpers.harness import mpi_run, recorded_calls
-from helpers.programs import hdf5_killed
+from helpers.programs.series import hdf5_killed
 from tailrace.core import IoError
 from tailrace.io import series as tr
 

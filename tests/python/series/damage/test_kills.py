@@ -17,10 +17,10 @@ import pytest
 
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES
-from helpers.programs import io_programs
+from helpers.programs.series import io_programs
 
 KILLS = int(os.environ.get("TAILRACE_TEST_KILLS", "2"))
-PROGRAM = Path(__file__).parents[2] / "helpers/programs/io_killed.py"
+PROGRAM = Path(__file__).parents[2] / "helpers/programs/series/io_killed.py"
 
 
 def killed(folder, engine, ranks, chance, buffers, start):

@@ -7,7 +7,7 @@ import pytest
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, Engine
 from helpers.inputs import cases
-from helpers.programs import io_programs
+from helpers.programs.series import io_programs
 
 LISTS = ["raw", "raw-dist", "mpiio", "mpiio-small", "adios_hdf5", "sion-files"]
 BY_LABEL = {engine.label: engine for engine in ENGINES}

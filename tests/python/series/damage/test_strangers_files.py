@@ -9,7 +9,7 @@ import pytest
 
 from helpers.harness.engines import ENGINES, Engine
 from helpers.harness.kept import KEPT
-from helpers.programs import raw_programs
+from helpers.programs.series import raw_programs
 from tailrace.core import IoError
 from tailrace.io import series as tr
 

@@ -11,7 +11,7 @@ from helpers.harness import mpi_run
 from helpers.harness.program import LIMIT
 from helpers.harness.streams import ALL, ENDLESS, FOREIGN, more, slow
 from helpers.inputs import cases
-from helpers.programs import streamed
+from helpers.programs.series import streamed
 from tailrace import core as _core
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")

@@ -14,7 +14,7 @@ from helpers.inputs.steps import part, write_step
 
 def all_engines(world: Any, level: str) -> None:
     """With any level of threads: only with `multiple` there is something in the background."""
-    from helpers.programs.io_programs import check_series
+    from helpers.programs.series.io_programs import check_series
 
     for engine in ENGINES:
         path = f"{engine.label}-{level}-{engine.place}"

@@ -1,0 +1,1 @@
+"""What ranks do with series, and programs that write, read and fail."""
