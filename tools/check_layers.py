@@ -1,7 +1,8 @@
-"""Hold Python imports and C++ includes against tools/layers.toml; look for circles, headers not installed, full folders.
+"""Hold Python imports and C++ includes against tools/layers.toml; look for circles, missing headers and full folders.
 
-Prints every violation as file:line, and the counts; ends with 1 if one of them is not 0. A folder with more than 24 files
-is a hall: its nouns want rooms. A class stands for one thing in the Python package, and a file name in the C++ library.
+Prints every violation as file:line, and the counts; ends with 1 if one of them is not 0. A folder with more than 24
+files is a hall: its nouns want rooms. A class stands for one thing in the Python package, and so does the name of a
+file in the C++ library.
 """
 
 from __future__ import annotations
