@@ -12,7 +12,7 @@ import pytest
 
 from helpers.harness.program import Program
 
-ENDS = Path(__file__).parents[1] / "programs/stream_ends.py"
+ENDS = Path(__file__).parents[1] / "programs/series/stream_ends.py"
 FOREIGN = Path(__file__).parents[4] / "build/python/tests/cpp/foreign_stream"
 
 TIMES = int(os.environ.get("TAILRACE_TEST_STREAMS", "0"))

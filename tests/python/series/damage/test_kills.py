@@ -28,7 +28,7 @@ def killed(folder, engine, ranks, chance, buffers, start):
     parameters = {**engine.parameters, **({"buffers": buffers} if buffers else {}), "sync": chance.random() < 0.5}
     launcher = mpi_run.mpiexec(ranks) if ranks > 1 else []
     command = [*launcher, sys.executable, PROGRAM, engine.path(folder), engine.name, json.dumps(parameters), "report"]
-    process = mpi_run.start(command, folder, {"PYTHONPATH": str(PROGRAM.parents[2])})
+    process = mpi_run.start(command, folder, {"PYTHONPATH": str(PROGRAM.parents[3])})
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith(start):
