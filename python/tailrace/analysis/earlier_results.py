@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def of_analysis(out: Path, name: str, engine: str) -> list[Found]:
-    """The results of an analysis in the directory `out`. Local."""
+    """The results of an analysis in the directory `out`."""
     found: list[Found] = []
     for each in result_names(name):
         found += [*of_table(out / f"{each}.csv"), *of_series(out / default_path(each, engine))]
@@ -82,7 +82,7 @@ class EarlierResults:
 
 
 def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, may_stay: bool) -> list[Found]:
-    """Check that analyses may write results. Local.
+    """Check that analyses may write results.
 
     :param beside: they belong to a run, of which earlier results count as theirs.
     :param may_stay: they replace earlier results, or go on with them.
@@ -103,7 +103,7 @@ def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, ma
 
 
 def refusal(found: Sequence[Found], elsewhere: str, resume: str = "") -> str:
-    """The message where there are results, with the ways out. Local."""
+    """The message where there are results, with the ways out."""
     return (
         f"there are results of an earlier run: {listed(found)}. Nothing was changed. Choose one: {resume}--overwrite, "
         f"to replace them; {elsewhere}"

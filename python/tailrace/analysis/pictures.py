@@ -1,4 +1,4 @@
-"""The pictures of an analysis: NAME-KEY-000123.png, each with a mark by which it is known. All functions are local."""
+"""The pictures of an analysis: NAME-KEY-000123.png, each with a mark by which it is known."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Results:
 
 
 def sort(returned: Any, name: str) -> Results:
-    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them. Local.
+    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them.
 
     :param name: the name of a result that is returned without one.
     :raises TypeError: a result has another type; the message has its key.

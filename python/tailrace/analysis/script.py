@@ -30,7 +30,7 @@ Entry = Callable[..., Any]
 
 @dataclass
 class Script:
-    """A loaded script: `make` returns an object with `step`. All methods are local.
+    """A loaded script: `make` returns an object with `step`.
 
     :param name: the name of the script and of its results.
     """
@@ -88,7 +88,7 @@ class _Function:
 
 
 def load(word: str, directory: Path = Path(), name: str = "") -> Script:
-    """Run the file of a script, and find its function or class. Local.
+    """Run the file of a script, and find its function or class.
 
     :param word: as `case.scripts.find_analysis` takes it.
     :raises InputError: there is no such file, or it has not exactly one function or class to run.

@@ -23,7 +23,7 @@ from tailrace.io.values import STORED, is_stored
 
 
 def check(state: Any) -> dict[str, Any]:
-    """The state, in types that can be stored. Local.
+    """The state, in types that can be stored.
 
     :raises TypeError: it is no dict, or has a value that cannot be stored.
     """
@@ -51,12 +51,12 @@ def check(state: Any) -> dict[str, Any]:
 
 
 def kinds(state: Mapping[str, Any]) -> list[str]:
-    """Names and types, which must be the same on all ranks. Local."""
+    """Names and types, which must be the same on all ranks."""
     return [f"{key} ({type(value).__name__})" for key, value in state.items()]
 
 
 def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators: Operators) -> Packed:
-    """A state for a checkpoint; everything but Fields is that of rank 0. Local.
+    """A state for a checkpoint; everything but Fields is that of rank 0.
 
     :param step: the last step that the script has seen.
     """
@@ -109,7 +109,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
 
 
 def whole(packed: list[Packed]) -> Packed:
-    """Several states as one. Local."""
+    """Several states as one."""
     found = Packed({}, {}, {})
     for one in packed:
         found.blocks.update(one.blocks)

@@ -9,4 +9,6 @@ A `bench` is a command of `tailrace bench`: its fields are the options, and it m
 - `records`: what is stored (`records`, `results`), and what can be said of it (`summary`).
 - `report`: the page and the tables. `imported`: results of IOR, benchio and Darshan as records.
 - `advise`: `advice` from measurements, `forecast` from the `model` of writing on a machine, which has a `profile`.
+
+Functions are local unless they say collective, here and in the packages below.
 """

@@ -40,5 +40,5 @@ class Bench(ABC):
         """
 
     def conclusions(self, measured: Iterable[Measurement]) -> list[str]:
-        """Lines for the user about what was measured; most benches leave that to the tables. Local."""
+        """Lines for the user about what was measured; most benches leave that to the tables."""
         return []

@@ -1,4 +1,4 @@
-"""Options that commands of `tailrace bench` share, and groups of them. All is local.
+"""Options that commands of `tailrace bench` share, and groups of them.
 
 A group is a frozen dataclass, each field of which is an option. A bench has groups among its own options. This module
 is read before a command is known, so it imports little.

@@ -30,7 +30,7 @@ class Finding:
 
 
 def examine(directory: str | Path = ".") -> list[Finding]:
-    """Examine everything. A failure becomes a finding; this function raises no exception. Local.
+    """Examine everything. A failure becomes a finding; this function raises no exception.
 
     :param directory: where a run would write.
     """

@@ -1,6 +1,6 @@
 """The contents of a series as text, for `tailrace info`: tables on a terminal, plain lines elsewhere, or JSON.
 
-The module `inspection` reads the contents. All functions are local.
+The module `inspection` reads the contents.
 """
 
 from __future__ import annotations

@@ -2,4 +2,6 @@
 
 A consumer knows when it wants a step and what it does with it, and not where the step comes from: a running simulation
 (`simulation.recorder`), a stream or files (`replay.analyse`).
+
+Functions are local unless they say collective.
 """

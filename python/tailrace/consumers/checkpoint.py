@@ -29,12 +29,12 @@ class CheckpointSchedule:
         self.begin(step)
 
     def begin(self, step: int) -> None:
-        """The state of this step is stored, or can be made again; the clock starts. Local."""
+        """The state of this step is stored, or can be made again; the clock starts."""
         self.stored, self._last = step, clock.monotonic()
 
     @property
     def is_on(self) -> bool:
-        """Whether the case asks for checkpoints. Local."""
+        """Whether the case asks for checkpoints."""
         return bool(self._wanted.every or self._wanted.minutes)
 
     def due(self, step: int, comm: MPI.Comm, *, at_end: bool) -> bool:

@@ -1,7 +1,7 @@
 """What a run says of itself while it computes: that it is under-resolved, or that its time step is too large.
 
 A warning is said when it is first seen, and again where it has become much worse; at the end, the worst of each kind is
-said once more. It changes nothing else: the exit code stays that of the run. All is local; the numbers that it looks at
+said once more. It changes nothing else: the exit code stays that of the run. The numbers that it looks at
 are the same on all ranks.
 """
 

@@ -2,7 +2,7 @@
 
 `TARGET.partial/` holds the result under the name of the target, and `conversion.json`: what was asked for, what the
 source was, and how far the conversion is. When the result is verified it is renamed to its place, so that nothing
-unfinished ever has the name of the target. All is local, called on rank 0.
+unfinished ever has the name of the target. It is called on rank 0 only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files of a source: whether they have changed, and their removal after a conversion. All is local."""
+"""The files of a source: whether they have changed, and their removal after a conversion."""
 
 from __future__ import annotations
 

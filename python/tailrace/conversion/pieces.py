@@ -20,7 +20,7 @@ PIECE_BYTES = 32 << 20  # of the source, read at once by a rank; more where one 
 
 
 def part_of(stored: Stored, ranks: int, rank: int) -> Box:
-    """A rank's part of a variable: a slab along the slowest direction that has a layer for every rank. Local.
+    """A rank's part of a variable: a slab along the slowest direction that has a layer for every rank.
 
     Where none has, it is a slab along the longest direction, and some ranks have nothing. Of a list, it is rows.
     """

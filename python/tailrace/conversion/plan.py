@@ -1,4 +1,4 @@
-"""What a conversion will write: its steps with their variables, found from the metadata of the source. All is local."""
+"""What a conversion will write: its steps with their variables, found from the metadata of the source."""
 
 from __future__ import annotations
 

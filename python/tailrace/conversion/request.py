@@ -1,4 +1,4 @@
-"""What is asked of a conversion, and what it tells when it is done. All is local."""
+"""What is asked of a conversion, and what it tells when it is done."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Request:
         return {**self.parameters, ENGINES[engine].compression: self.compression}
 
     def check(self) -> None:
-        """Look for what contradicts itself. Local.
+        """Look for what contradicts itself.
 
         :raises InputError: see the messages.
         """

@@ -1,4 +1,4 @@
-"""What of a source is converted: steps, variables, a box, every n-th point, the type of the numbers. All is local."""
+"""What of a source is converted: steps, variables, a box, every n-th point, the type of the numbers."""
 
 from __future__ import annotations
 

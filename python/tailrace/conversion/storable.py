@@ -1,4 +1,4 @@
-"""Attributes, numbers and texts of a source that a series cannot store as they are. All is local."""
+"""Attributes, numbers and texts of a source that a series cannot store as they are."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ _told: set[str] = set()  # notes, each of which is told once
 
 
 def take(target: str | Path) -> FileLock:
-    """Take the lock of a file or directory, which need not exist, and print a note where it cannot be relied on. Local.
+    """Take the lock of a file or directory, which need not exist, and print a note where it cannot be relied on.
 
     :raises IoError: another program holds it; the message says which.
     """

@@ -51,7 +51,7 @@ STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"
 
 
 def is_ours(path: Path, mark: Mark) -> bool:
-    """Whether a regular file has the mark, or holds nothing. Local.
+    """Whether a regular file has the mark, or holds nothing.
 
     :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
     """
@@ -67,7 +67,7 @@ def is_ours(path: Path, mark: Mark) -> bool:
 
 
 def why_foreign(path: Path, mark: Mark) -> str:
-    """Why a new file with the mark must not replace what is at `path`; "" if it may. Local.
+    """Why a new file with the mark must not replace what is at `path`; "" if it may.
 
     :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
     """

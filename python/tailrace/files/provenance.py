@@ -1,4 +1,4 @@
-"""Provenance: which program made a file, when, where, by which command and from which case. All functions are local.
+"""Provenance: which program made a file, when, where, by which command and from which case.
 
 Series and checkpoints have it as attributes, time series as comments above their columns.
 """

@@ -21,7 +21,7 @@ _KINDS = {
 
 
 def refuse_special(path: str | Path) -> None:
-    """Check a file before a library opens it. Local.
+    """Check a file before a library opens it.
 
     :raises OSError: there is a named pipe, a socket or a device at `path`.
     """
@@ -52,7 +52,7 @@ def _open(path: str, flags: int) -> int:
 
 
 def open_descriptor(path: str | Path) -> int:
-    """The descriptor of a regular file that is opened for reading, which never waits. Local.
+    """The descriptor of a regular file that is opened for reading, which never waits.
 
     :raises OSError: also for a named pipe, a socket or a device.
     """
@@ -60,7 +60,7 @@ def open_descriptor(path: str | Path) -> int:
 
 
 def open_regular(path: str | Path, mode: str = "r", **options: Any) -> IO[Any]:
-    """As the built-in `open`, but for regular files only, and it never waits. Local.
+    """As the built-in `open`, but for regular files only, and it never waits.
 
     :raises OSError: also for a named pipe, a socket or a device.
     """

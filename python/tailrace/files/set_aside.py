@@ -1,7 +1,7 @@
 """Earlier results, set aside while new ones begin: a kill at any moment leaves the old ones or the new ones whole.
 
 Each is renamed to its name with `.earlier`. A record beside them lists them from before the first renaming until the
-last removal, so that the next program can finish what a killed one began. All functions are local.
+last removal, so that the next program can finish what a killed one began.
 """
 
 from __future__ import annotations

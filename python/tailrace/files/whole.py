@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all: written under another name, synced, renamed. All is local."""
+"""Files that are there as a whole or not at all: written under another name, synced, renamed."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 
 def allocate(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: str) -> None:
-    """Make a contiguous dataset whose place in the file is fixed and whose values are written later. Local.
+    """Make a contiguous dataset whose place in the file is fixed and whose values are written later.
 
     :param shape: in the order of HDF5, the fastest index last.
     :param dtype: of NumPy, with its byte order.

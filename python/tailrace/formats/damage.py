@@ -1,4 +1,4 @@
-"""Looking for damage in files of other programs. Local."""
+"""Looking for damage in files of other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of a file. All is local."""
+"""The bytes of a file."""
 
 from __future__ import annotations
 

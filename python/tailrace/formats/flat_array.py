@@ -1,4 +1,4 @@
-"""An array in a file without structure, of which boxes are read. All is local."""
+"""An array in a file without structure, of which boxes are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HDF5 files of other programs, opened in one way everywhere. Local."""
+"""HDF5 files of other programs, opened in one way everywhere."""
 
 from __future__ import annotations
 

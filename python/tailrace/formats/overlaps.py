@@ -1,4 +1,4 @@
-"""What two boxes, or two runs of rows, have in common. All is local."""
+"""What two boxes, or two runs of rows, have in common."""
 
 from __future__ import annotations
 

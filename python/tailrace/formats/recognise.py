@@ -27,7 +27,7 @@ _BP = "bp"  # the family of engines that write directories of ADIOS2
 
 
 def is_series_of_ours(path: Path) -> bool:
-    """Whether the files at a path are known as a series of Tailrace, be it damaged. Local.
+    """Whether the files at a path are known as a series of Tailrace, be it damaged.
 
     :raises OSError, IoError: there is a named pipe, a socket or a device.
     """
@@ -37,13 +37,13 @@ def is_series_of_ours(path: Path) -> bool:
 
 
 def is_foreign_bp(path: Path) -> bool:
-    """Whether there is a BP directory of another program. Local."""
+    """Whether there is a BP directory of another program."""
     found = ENGINES.get(engine_at(str(path))) if path.is_dir() else None
     return found is not None and found.family == _BP and not (path / "tailrace.json").exists()
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
-    """What another program has written at a path. Local.
+    """What another program has written at a path.
 
     :param family: of `FAMILIES`; by default the first that knows the content.
     :returns: None: it is a series of ours, or nobody knows it.
@@ -67,7 +67,7 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
 
 
 def format_at(path: Path) -> str:
-    """The name of the format of another program's data at a path; "" where it is none. Local.
+    """The name of the format of another program's data at a path; "" where it is none.
 
     :raises IoError: see `dataset_at`.
     """
@@ -99,7 +99,7 @@ def open_dataset(
 
 
 def refuse_unknown(path: Path) -> None:
-    """Raise where there is a file that no engine and no family knows. Local.
+    """Raise where there is a file that no engine and no family knows.
 
     :raises InputError: it says what can be read.
     """
@@ -112,7 +112,7 @@ def refuse_unknown(path: Path) -> None:
 
 
 def check_in_child(path: Path) -> None:
-    """Let a child process read what describes the data of another program, and one value of each. Local.
+    """Let a child process read what describes the data of another program, and one value of each.
 
     :raises IoError: the child died of it, or it is damaged.
     """
@@ -123,7 +123,7 @@ def check_in_child(path: Path) -> None:
 
 
 def format_in_child(path: Path) -> str:
-    """As `format_at`, found by a child process: libraries can die of damaged files. Local."""
+    """As `format_at`, found by a child process: libraries can die of damaged files."""
     from tailrace.io import guard
 
     if is_series_of_ours(path):
@@ -132,7 +132,7 @@ def format_in_child(path: Path) -> str:
 
 
 def read_a_little(path: str) -> None:
-    """Open the data and read one value of each variable of each step. Local."""
+    """Open the data and read one value of each variable of each step."""
     found = dataset_at(Path(path))
     for position in range(len(found.steps)) if found is not None else ():
         assert found is not None

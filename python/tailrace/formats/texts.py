@@ -1,4 +1,4 @@
-"""Short texts of other programs. Local."""
+"""Short texts of other programs."""
 
 from __future__ import annotations
 

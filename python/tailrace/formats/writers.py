@@ -19,7 +19,7 @@ WRITERS: dict[str, tuple[str, str]] = {
 
 
 def writer_of(name: str) -> type[Writer]:
-    """The Writer of a format. Local.
+    """The Writer of a format.
 
     :raises InputError: there is none of that name; the message has those that there are.
     """

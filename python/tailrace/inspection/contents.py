@@ -2,7 +2,7 @@
 
 `tailrace info` and `tailrace verify` use this module. The engine is found from the files, not from the name. Data are
 read in pieces of limited size. Where a library could crash on metadata that no checksum of ours vouches for, a child
-process reads the series (see `tailrace.io.guard`). All functions are local.
+process reads the series (see `tailrace.io.guard`).
 """
 
 from __future__ import annotations

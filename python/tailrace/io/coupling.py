@@ -59,7 +59,7 @@ NO_COUPLING = Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0)
 
 
 def explain(coupling: Coupling) -> list[str]:
-    """The report as lines of text; none where there is nothing to report, and on other ranks than 0. Local."""
+    """The report as lines of text; none where there is nothing to report, and on other ranks than 0."""
     if coupling.role == "none":
         return []
     writer = coupling.own if coupling.role == "writer" else (*coupling.others, None)[0]
@@ -122,7 +122,7 @@ def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
 
 
 def split(total: int, simulation: float, analysis: float) -> tuple[int, int]:
-    """Ranks for both sides, at least one each, for which the slower side is fastest. Local.
+    """Ranks for both sides, at least one each, for which the slower side is fastest.
 
     :param simulation, analysis: work for a step, in seconds of one rank.
     """

@@ -21,7 +21,7 @@ from .values import Attribute, Scalar
 
 
 class Dataset(ABC):
-    """What the files at a path hold. All methods are local; positions count the steps from 0.
+    """What the files at a path hold. Positions count the steps from 0.
 
     Errors are `IoError`: the file is damaged, gone or not what it seems; its text names the file, the place in it
     (offset, line or name), what was expected and what was found.

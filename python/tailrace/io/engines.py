@@ -1,4 +1,4 @@
-"""What the engines are: questions about an engine, in place of comparisons of its name. All is local."""
+"""What the engines are: questions about an engine, in place of comparisons of its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are there already: what a user knows them by, and the files that they consist of. All is local."""
+"""Results that are there already: what a user knows them by, and the files that they consist of."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 ADIOS2 and HDF5 can crash, hang or take all memory on damaged metadata. So metadata that no checksum of ours vouches for
 are read in a child process first: it has limits of memory and time, and its end by a signal is an error like others.
 Checksums protect from damage and not from intent: they have no key, so a stranger can write matching ones.
-All functions but `check_metadata` are local.
 """
 
 from __future__ import annotations

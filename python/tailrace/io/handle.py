@@ -17,7 +17,7 @@ Opened = TypeVar("Opened", bound=Readable)
 
 
 class Handle:
-    """Owns an open series until it is dropped: one of Tailrace, or the files of another program. Local."""
+    """Owns an open series until it is dropped: one of Tailrace, or the files of another program."""
 
     def __init__(self, opened: CompiledSeries | DatasetReader) -> None:
         self._opened: CompiledSeries | DatasetReader | None = opened

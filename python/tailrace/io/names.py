@@ -23,5 +23,5 @@ RAW_NAMES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
 
 
 def result_names(analysis: str) -> tuple[str, str]:
-    """The names of the results of an analysis: of its steps, and of its `finish`. Local."""
+    """The names of the results of an analysis: of its steps, and of its `finish`."""
     return analysis, f"{analysis}-final"

@@ -98,7 +98,7 @@ class ArrayStep:
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def components(self, name: str) -> int:
-        """The number of components of an array that was written as (components, nz, ny, nx); 0 for others. Local."""
+        """The number of components of an array that was written as (components, nz, ny, nx); 0 for others."""
         return int(self._handle.reader().components(self._number, name))
 
     def raise_on_all_ranks(self) -> AbstractContextManager[Readable]:

@@ -11,7 +11,7 @@ One = TypeVar("One")
 
 
 class Steps(Sequence[One]):
-    """The steps by position. It keeps none of them, so that what a step holds is freed with it. Local.
+    """The steps by position. It keeps none of them, so that what a step holds is freed with it.
 
     :param path: of the series, for messages.
     :param table: index and time of each step.

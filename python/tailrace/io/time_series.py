@@ -51,7 +51,7 @@ class TimeSeriesError(ValueError):
 
 
 class TimeSeries:
-    """A time series that is being written, by one rank. All methods are local.
+    """A time series that is being written, by one rank.
 
     :param path: the file; an older time series of that name is replaced unless `resume_step` is given.
     :param title: lines about the run: its name, Reynolds number, grid.
@@ -163,7 +163,7 @@ class TimeSeries:
 
 
 def check_replaceable(path: str | Path) -> None:
-    """Check that a new time series at `path` would replace only a time series, or nothing. Local.
+    """Check that a new time series at `path` would replace only a time series, or nothing.
 
     :raises TimeSeriesError: there is something else.
     :raises OSError: it cannot be read.
@@ -173,7 +173,7 @@ def check_replaceable(path: str | Path) -> None:
 
 
 def rewind(path: str | Path, step: int) -> int | None:
-    """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all. Local.
+    """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all.
 
     :returns: the step of the last row that stays; None where no row does.
     :raises TimeSeriesError: the file is not a time series.
@@ -187,7 +187,7 @@ def rewind(path: str | Path, step: int) -> int | None:
 
 
 def read_columns(path: str | Path) -> tuple[str, ...]:
-    """The names of the columns. Local.
+    """The names of the columns.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -196,7 +196,7 @@ def read_columns(path: str | Path) -> tuple[str, ...]:
 
 
 def read_provenance(path: str | Path) -> dict[str, str]:
-    """How a time series came about, see `provenance`; empty where it does not say. Local.
+    """How a time series came about, see `provenance`; empty where it does not say.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -205,7 +205,7 @@ def read_provenance(path: str | Path) -> dict[str, str]:
 
 
 def last_step(path: str | Path) -> int | None:
-    """The step of the last complete row; None where there is none. Local.
+    """The step of the last complete row; None where there is none.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -214,7 +214,7 @@ def last_step(path: str | Path) -> int | None:
 
 
 def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:
-    """The columns of a time series by name: `step` as int64, the others as float64. Local.
+    """The columns of a time series by name: `step` as int64, the others as float64.
 
     An incomplete last line is left out.
 

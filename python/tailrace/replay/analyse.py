@@ -298,7 +298,7 @@ def _packed(value: Any) -> Any:
 
 
 def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
-    """The scripts with their parameters. Local.
+    """The scripts with their parameters.
 
     :param values: NAME=VALUE for every script that has such a parameter, SCRIPT:NAME=VALUE for one.
     :raises InputError: a script cannot be found, two have the same name, or a parameter is unknown or of another type.
@@ -325,7 +325,7 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
 
 
 def check_resume(scripts: Sequence[Script]) -> None:
-    """Check that scripts can continue without a saved state. Local.
+    """Check that scripts can continue without a saved state.
 
     :raises InputError: one of them may keep a state.
     """

@@ -205,7 +205,7 @@ class Channel:
 
 
 class _Wall:
-    """The direction between the walls, seen from the lower one, or from the only one. All is local."""
+    """The direction between the walls, seen from the lower one, or from the only one."""
 
     def __init__(self, grid, across):
         ends = grid.boundaries[across].split("|")
@@ -243,7 +243,7 @@ class _Wall:
 
 
 class _Half:
-    """What averages a profile over both halves of a channel, or leaves it as it is. All is local.
+    """What averages a profile over both halves of a channel, or leaves it as it is.
 
     `signs` has -1 for what changes its sign in the mirror: v, and a scalar with different values at the walls, whose
     mean is measured from that in the middle, `middle`.

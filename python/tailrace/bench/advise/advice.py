@@ -1,4 +1,4 @@
-"""Advice from measurements: which engine to choose, with which parameters, and why. All is local.
+"""Advice from measurements: which engine to choose, with which parameters, and why.
 
 Only variants that wrote right values in every round and never failed are advised. Where the data cannot tell the
 fastest, no advice is given, or it is said that a preference decides.

@@ -1,4 +1,4 @@
-"""Blocks of a case file that a reader can paste, and the commands that go with them. All is local."""
+"""Blocks of a case file that a reader can paste, and the commands that go with them."""
 
 from __future__ import annotations
 

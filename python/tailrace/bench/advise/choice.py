@@ -1,4 +1,4 @@
-"""Which measured variants may be advised at all, and which is taken of several that are equally fast. All is local.
+"""Which measured variants may be advised at all, and which is taken of several that are equally fast.
 
 A variant may be advised whose values are right, which never failed, and whose figures are without doubt.
 """

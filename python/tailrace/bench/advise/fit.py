@@ -1,4 +1,4 @@
-"""Fit the profile of a machine to measured writes: least squares of logarithms. All is local.
+"""Fit the profile of a machine to measured writes: least squares of logarithms.
 
 The unknowns are the logarithms of figures of the profile, so they stay positive, and a factor for each engine. The
 residuals are logarithms of measured over predicted seconds; large ones count less (Huber 1964). A weak prior keeps

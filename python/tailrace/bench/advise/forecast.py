@@ -1,4 +1,4 @@
-"""Advice from the profile of a machine: what the model predicts for each engine, and how sure it is. All is local."""
+"""Advice from the profile of a machine: what the model predicts for each engine, and how sure it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of writing: the seconds of an engine from the profile of a machine. All is local.
+"""A model of writing: the seconds of an engine from the profile of a machine.
 
 The formulas, their sources and where they fail are in docs/theory/io_model.md; symbols there are names here.
 """

@@ -1,4 +1,4 @@
-"""The measured setting that is nearest to what is asked. All is local."""
+"""The measured setting that is nearest to what is asked."""
 
 from __future__ import annotations
 

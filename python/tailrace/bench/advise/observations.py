@@ -1,4 +1,4 @@
-"""Measured writes as the model takes them, and a profile to begin a fit with. All is local."""
+"""Measured writes as the model takes them, and a profile to begin a fit with."""
 
 from __future__ import annotations
 

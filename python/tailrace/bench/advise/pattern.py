@@ -1,4 +1,4 @@
-"""How an engine writes: which ranks write, into how many files, and what they send each other before. All is local.
+"""How an engine writes: which ranks write, into how many files, and what they send each other before.
 
 This is what `docs/io.md` and the pages of its engines say, in numbers.
 """

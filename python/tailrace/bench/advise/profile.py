@@ -1,6 +1,6 @@
 """The profile of a machine: the figures that the model of writing needs, each with its unit in its name.
 
-A profile is a TOML file. `machines/` has examples, `docs/theory/io_model.md` the formulas. All is local.
+A profile is a TOML file. `machines/` has examples, `docs/theory/io_model.md` the formulas.
 """
 
 from __future__ import annotations

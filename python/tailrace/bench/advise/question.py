@@ -1,4 +1,4 @@
-"""What is asked of `tailrace advise`. All is local."""
+"""What is asked of `tailrace advise`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stripes of new files on Lustre, as a command. All is local.
+"""The stripes of new files on Lustre, as a command.
 
 A shared file goes over all targets, because each stripe takes the bytes of one writer at a time; a file with one writer
 stays on one target. Sizes of stripes change little (ARCHER2 User Guide, "I/O performance and tuning"); 1 MiB is the

@@ -1,4 +1,4 @@
-"""How far a prediction may be off: Monte Carlo over the figures of a profile. All is local.
+"""How far a prediction may be off: Monte Carlo over the figures of a profile.
 
 Every figure of a profile is multiplied by a log-normal factor with median 1, whose standard deviation the profile
 states, and every engine by one more of `residual_factor`. Draws have a fixed seed: the same question, the same answer.

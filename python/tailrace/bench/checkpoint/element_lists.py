@@ -25,7 +25,7 @@ _STEP = 1_000_003  # between the ids of two elements that follow each other: ids
 
 
 def first_rows(rows: int, ranks: int, uneven: float, seed: int) -> list[int]:
-    """The first row of each rank, and at the end the number of all rows. Local.
+    """The first row of each rank, and at the end the number of all rows.
 
     :param uneven: 0 gives all ranks the same, 1 up to twice the mean or nothing.
     """
@@ -64,7 +64,7 @@ class ElementLists:
         return [step.read(name, Box((0, self._first, 0), (count, self._count, 1))) for name, count in columns.items()]
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
-        """Whether rows that were read are these, bit for bit. Local."""
+        """Whether rows that were read are these, bit for bit."""
         return len(read) == len(self.lists) and all(
             mine.dtype == other.dtype and mine.size == other.size and np.array_equal(mine.ravel(), other.ravel())
             for mine, other in zip(self.lists.values(), read, strict=True)

@@ -81,7 +81,7 @@ class CheckpointRounds(ListRounds):
         on_root(comm, self._remove_failed)
 
     def _remove_failed(self) -> None:
-        """What ranks have left that died while they wrote it. Local."""
+        """What ranks have left that died while they wrote it."""
         for name in self._round_robin.failed:
             if name in self._variants:
                 shutil.rmtree(self._setting.folder(self._directory, self._variants[name]), ignore_errors=True)

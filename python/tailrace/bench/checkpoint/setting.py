@@ -37,7 +37,7 @@ class CheckpointSetting:
         return self.rows * (1 + self.columns) * 8
 
     def lists(self, rank: int) -> ElementLists:
-        """What a rank writes or reads. Local."""
+        """What a rank writes or reads."""
         first = first_rows(self.rows, self.ranks, self.uneven, self.seed)
         return ElementLists(self.rows, self.columns, first[rank], first[rank + 1])
 

@@ -1,4 +1,4 @@
-"""The benches of computation: their options and their jobs. All is local."""
+"""The benches of computation: their options and their jobs."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class TransposeRounds(ComputeRounds):
 
 
 def process_grids(ranks: int, shape: Triple) -> list[tuple[int, int]]:
-    """The rows and columns of ranks that give each of them points: rows split x and y, columns y and z. Local."""
+    """The rows and columns of ranks that give each of them points: rows split x and y, columns y and z."""
     x, y, z = shape
     pairs = [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
     return [(rows, cols) for rows, cols in pairs if rows <= min(x, y) and cols <= min(y, z)]

@@ -1,4 +1,4 @@
-"""Computing for a given time, as a simulation or an analysis would. Local."""
+"""Computing for a given time, as a simulation or an analysis would."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Consumed:
         return directory / f"{task.name}.consumed"
 
     def write(self, path: Path) -> None:
-        """Local. The file is there when it is whole."""
+        """The file is there when it is whole."""
         part = path.with_suffix(".part")
         part.write_text(json.dumps(asdict(self)), encoding="ascii")
         part.replace(path)

@@ -60,7 +60,7 @@ class ProducerProgram:
         return self.plan.size
 
     def other(self, job: Job) -> Job:
-        """The job of the consumer, of this job of the producer. Local."""
+        """The job of the consumer, of this job of the producer."""
         return Job(self.consumers, ConsumerProgram(self.plan), job.directories, job.done, job.failed)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
@@ -118,7 +118,7 @@ def _wait_for_consumer(comm: MPI.Comm, path: Path) -> Consumed:
 
 
 def _records(task: CoupleTask, produced: Produced, consumed: Consumed, disturbed: str) -> list[Measurement]:
-    """Of both sides; in the first round, which does not count, only those of wrong values. Local."""
+    """Of both sides; in the first round, which does not count, only those of wrong values."""
     verified = consumed.verified and consumed.steps == produced.steps
     if task.round == 0 and verified:
         return []

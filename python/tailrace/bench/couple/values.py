@@ -1,4 +1,4 @@
-"""The values that a producer sends and its consumer expects: others in each step. All is local."""
+"""The values that a producer sends and its consumer expects: others in each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What measurements of coupling say in words: which side waited, and which one to give more ranks. All is local."""
+"""What measurements of coupling say in words: which side waited, and which one to give more ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benchio of EPCC prints. All is local.
+"""What benchio of EPCC prints.
 
 Source of the format: benchio.F90 and benchio_fpp.F90 of https://github.com/EPCCed/benchio, and benchio.f90 of
 https://github.com/davidhenty/benchio, which also tells the nodes. All write a three-dimensional array of double

@@ -1,4 +1,4 @@
-"""Logs of Darshan, which counts what the ranks of a program do, and how long it takes. All is local.
+"""Logs of Darshan, which counts what the ranks of a program do, and how long it takes.
 
 The package `darshan` reads them (https://www.mcs.anl.gov/research/projects/darshan). Meaning of the counters:
 darshan-util/doc/darshan-util.rst of its source. A library of C parses the log, so a child process does it.

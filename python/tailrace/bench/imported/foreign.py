@@ -1,4 +1,4 @@
-"""Files of other programs: bounded reading, and the names of the runs that are made of them. All is local."""
+"""Files of other programs: bounded reading, and the names of the runs that are made of them."""
 
 from __future__ import annotations
 

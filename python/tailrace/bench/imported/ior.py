@@ -1,4 +1,4 @@
-"""Results of IOR, as it writes them with `-O summaryFormat=JSON`. All is local.
+"""Results of IOR, as it writes them with `-O summaryFormat=JSON`.
 
 Source of the format: src/ior-output.c of IOR 3.2 to 4.1 (https://github.com/hpc/ior). IOR does not escape what it
 writes, counts all times from the first rank's start to the last rank's end, and rounds them to 0.1 ms.

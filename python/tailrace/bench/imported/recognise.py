@@ -1,4 +1,4 @@
-"""Which program wrote a file of results, by its content. All is local."""
+"""Which program wrote a file of results, by its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of benches that write a grid: engines, ranks, sizes, parts. All is local."""
+"""Options of benches that write a grid: engines, ranks, sizes, parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real values to write: the arrays of a step of any file that Tailrace reads. All functions are local."""
+"""Real values to write: the arrays of a step of any file that Tailrace reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benches of what output costs besides its speed: their options and their jobs. All is local."""
+"""The benches of what output costs besides its speed: their options and their jobs."""
 
 from __future__ import annotations
 

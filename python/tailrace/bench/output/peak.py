@@ -1,4 +1,4 @@
-"""The most memory that this process takes while something runs. Linux only. All is local."""
+"""The most memory that this process takes while something runs. Linux only."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _TINY = 2  # points of a rank in each direction
 
 
 def tiny_settings(ranks: int, directories: Iterable[str], count: int) -> list[IoSetting]:
-    """Series of tiny steps, one in each directory. Local.
+    """Series of tiny steps, one in each directory.
 
     :param directories: the user's names of them.
     """

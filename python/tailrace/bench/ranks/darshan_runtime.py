@@ -1,7 +1,6 @@
 """Darshan's library that watches a job: where it is, the environment that loads it, and the logs that it leaves.
 
 Source: darshan-runtime/doc/darshan-runtime.rst and darshan-config.c of Darshan 3.5 (https://github.com/darshan-hpc/darshan).
-All functions are local.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The description of a run of a benchmark: machine, software, directories. All functions are local."""
+"""The description of a run of a benchmark: machine, software, directories."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Driver:
         self._tasks = 0
 
     def run(self, job: Job, start: Start) -> None:
-        """Run a job on ranks that `start` starts, again without what has failed where they die. Local."""
+        """Run a job on ranks that `start` starts, again without what has failed where they die."""
         while True:
             self._begun, self._done, self._failed = None, set(), set()
             error = _Ranks(start(job.ranks, ["bench", "ranks", job.to_word()]), self._limit).follow(self.take)

@@ -1,4 +1,4 @@
-"""Events: what the ranks of a job tell the program that has started them. All is local.
+"""Events: what the ranks of a job tell the program that has started them.
 
 On the way between processes an event is a line of standard output, with JSON.
 """

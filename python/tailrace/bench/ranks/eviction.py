@@ -16,7 +16,7 @@ _SECTOR = 512  # bytes of /proc/diskstats, whatever the device has
 
 
 def files_below(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files of series, which are files or directories. Local."""
+    """The files of series, which are files or directories."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             for directory, _, names in os.walk(path):
@@ -26,7 +26,7 @@ def files_below(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def send_to_disk(paths: Iterable[Path]) -> None:
-    """Wait until the disk has the files: pages that it lacks cannot be given up. Local."""
+    """Wait until the disk has the files: pages that it lacks cannot be given up."""
     for path in files_below(paths):
         with suppress(OSError):
             file = os.open(path, os.O_RDONLY)
@@ -58,7 +58,7 @@ def drop_all() -> None:
 
 
 def check_drop() -> None:
-    """Local.
+    """Check that `drop_all` may be called.
 
     :raises ValueError: this program has not the right to drop all caches, or the system has no such thing.
     """
@@ -79,7 +79,7 @@ class Device:
         self._name = f"{os.major(number)} {os.minor(number)}".split()
 
     def bytes_read(self) -> int | None:
-        """Since the machine began; None where the kernel does not count them. Local."""
+        """Since the machine began; None where the kernel does not count them."""
         with suppress(OSError, ValueError, IndexError):
             for line in Path("/proc/diskstats").read_text(encoding="ascii").splitlines():
                 words = line.split()

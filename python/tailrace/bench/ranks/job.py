@@ -93,7 +93,7 @@ def nodes_of(comm: MPI.Comm) -> int:
 
 @contextmanager
 def _without_parameters() -> Iterator[bool]:
-    """Whether there were some; they come back in the end. Local."""
+    """Whether there were some; they come back in the end."""
     former = os.environ.pop(PARAMETERS, None)
     try:
         yield bool(former)

@@ -20,7 +20,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are all di
 
 
 def partition_of(text: str, ranks: int) -> Triple:
-    """The number of parts in x, y and z. Local.
+    """The number of parts in x, y and z.
 
     :param text: "slabs" (parts of z), "pencils" (of y and z, as the solver has them), "blocks", or numbers as "1,2,4".
     :raises ValueError: the numbers are no parts for so many ranks.
@@ -54,7 +54,7 @@ def check_fit(shape: Sequence[int], partition: Sequence[int]) -> None:
 
 
 def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], partition: Triple) -> list[Triple]:
-    """The points in x, y and z of the wholes that are measured. Local.
+    """The points in x, y and z of the wholes that are measured.
 
     :param whole: sizes of wholes.
     :param each: sizes of a part.
@@ -67,7 +67,7 @@ def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], partition: Triple
 
 
 def box_of(shape: Sequence[int], partition: Sequence[int], rank: int) -> Box:
-    """The box of a rank, (start, count) in x, y, z; parts differ by one point at most. Local."""
+    """The box of a rank, (start, count) in x, y, z; parts differ by one point at most."""
     place = (rank % partition[0], rank // partition[0] % partition[1], rank // partition[0] // partition[1])
     starts = [n * p // m for n, p, m in zip(shape, place, partition, strict=True)]
     ends = [n * (p + 1) // m for n, p, m in zip(shape, place, partition, strict=True)]
@@ -143,7 +143,7 @@ class Values:
         return [step.read(name, self.box) for name in self.names()]
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
-        """Whether arrays that were read are these, bit for bit. Local."""
+        """Whether arrays that were read are these, bit for bit."""
         return len(read) == len(self.expected) and all(
             mine.dtype == other.dtype and np.array_equal(mine, other, equal_nan=True)
             for mine, other in zip(self.expected, read, strict=True)

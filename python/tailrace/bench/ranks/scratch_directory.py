@@ -23,7 +23,7 @@ _ROOM = 1.2  # free bytes on the disk, in parts of the bytes that are written
 
 
 class ScratchDirectory:
-    """A new directory below one of the user's, removed with all it holds when the benchmark ends. Local.
+    """A new directory below one of the user's, removed with all it holds when the benchmark ends.
 
     What a killed benchmark has left there is removed by the next one: it carries our mark, and nobody holds its lock.
 

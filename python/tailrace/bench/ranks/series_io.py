@@ -47,7 +47,7 @@ class Content(Protocol):
         """Read it. Collective."""
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
-        """Whether arrays that were read are right, bit for bit. Local."""
+        """Whether arrays that were read are right, bit for bit."""
 
 
 class OneSeries:

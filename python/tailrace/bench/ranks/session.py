@@ -59,7 +59,7 @@ class Session:
         self._former = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def run(self, job: Job, start: Start) -> None:
-        """Run a job on ranks that `start` starts. Where they do not start, a note says so. Local."""
+        """Run a job on ranks that `start` starts. Where they do not start, a note says so."""
         self._progress.expect(job.program.tasks)
         try:
             self._driver.run(job, start)

@@ -2,7 +2,7 @@
 
 A file begins with the record of a run: machine, software, directories. Measurements and failures follow, each with the
 run that it belongs to, and the record of its end where the run was not interrupted. Several runs may follow each other
-in one file. All is local.
+in one file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of results: JSON lines that are complete at every moment, and tables for other programs. All is local."""
+"""Files of results: JSON lines that are complete at every moment, and tables for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of repeated measurements: spread, groups of rounds, ties and rankings. All is local.
+"""What can be said of repeated measurements: spread, groups of rounds, ties and rankings.
 
 Nothing here assumes a distribution. Rounds of a busy machine are not normal, often they are of two kinds.
 """

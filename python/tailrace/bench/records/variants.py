@@ -1,4 +1,4 @@
-"""Variants of writing and reading: an engine with its parameters, by the words of the command line. All is local."""
+"""Variants of writing and reading: an engine with its parameters, by the words of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two files of results: which cells became slower or faster, and whether the machine itself did. All is local."""
+"""Two files of results: which cells became slower or faster, and whether the machine itself did."""
 
 from __future__ import annotations
 

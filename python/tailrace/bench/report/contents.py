@@ -1,4 +1,4 @@
-"""The parts of a report in HTML: its heading, verdicts and tables. The charts are drawn by the page itself. Local."""
+"""The parts of a report in HTML: its heading, verdicts and tables. The charts are drawn by the page itself."""
 
 from __future__ import annotations
 

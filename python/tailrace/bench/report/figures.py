@@ -1,4 +1,4 @@
-"""Measured numbers in words: rates, seconds, shares, ratios. All functions are local."""
+"""Measured numbers in words: rates, seconds, shares, ratios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flame graphs: the time of the calls of each rank in one round of a variant. Local."""
+"""Flame graphs: the time of the calls of each rank in one round of a variant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that a report says of one file of results, computed once. Local."""
+"""All that a report says of one file of results, computed once."""
 
 from __future__ import annotations
 

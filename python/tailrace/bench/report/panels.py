@@ -1,4 +1,4 @@
-"""The panels of one setting: shares of the limit, phases, files, rounds, changes. Rows with bars or points. Local."""
+"""The panels of one setting: shares of the limit, phases, files, rounds, changes. Rows with bars or points."""
 
 from __future__ import annotations
 

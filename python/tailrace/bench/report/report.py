@@ -1,4 +1,4 @@
-"""A report of results: one HTML file that needs no other file and no network. All functions are local."""
+"""A report of results: one HTML file that needs no other file and no network."""
 
 from __future__ import annotations
 

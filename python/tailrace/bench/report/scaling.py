@@ -1,4 +1,4 @@
-"""The panels of curves over ranks and over sizes. A panel is what the page draws as one chart, as JSON. Local."""
+"""The panels of curves over ranks and over sizes. A panel is what the page draws as one chart, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as tables on a terminal: the ranking of each setting, with what is doubtful or failed. Local."""
+"""Results as tables on a terminal: the ranking of each setting, with what is doubtful or failed."""
 
 from __future__ import annotations
 

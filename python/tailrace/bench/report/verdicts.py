@@ -1,4 +1,4 @@
-"""What to choose in each setting, in words: the fastest variant, its ties, how sure that is, the doubts. Local."""
+"""What to choose in each setting, in words: the fastest variant, its ties, how sure that is, the doubts."""
 
 from __future__ import annotations
 

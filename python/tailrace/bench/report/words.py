@@ -1,4 +1,4 @@
-"""Settings and variants in words: what varies among the settings of a file is said, the rest is said once. Local."""
+"""Settings and variants in words: what varies among the settings of a file is said, the rest is said once."""
 
 from __future__ import annotations
 

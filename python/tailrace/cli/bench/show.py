@@ -20,7 +20,7 @@ def report_of(out: Path) -> Path:
 
 
 def check_files(bench: Bench) -> None:
-    """Say what is wrong with the files of a command before minutes are spent. Local.
+    """Say what is wrong with the files of a command before minutes are spent.
 
     :raises ValueError: the results exist and nothing may be added, or a file is not what it should be.
     :raises OSError: a file cannot be read.
@@ -35,7 +35,7 @@ def check_files(bench: Bench) -> None:
 
 
 def show(bench: Bench, run: str, failures: int, notes: Iterable[str]) -> int:
-    """Print the tables of a file of results and write its report. Returns 1 where something failed. Local.
+    """Print the tables of a file of results and write its report. Returns 1 where something failed.
 
     A report that is not ours is kept, and a note says so.
 

@@ -39,7 +39,7 @@ _PREFIX = ".tailrace-beside-"
 def with_stream(
     case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block", interface: str | None = None
 ) -> Case:
-    """The case with one more output: the stream for the analysis. Local.
+    """The case with one more output: the stream for the analysis.
 
     :param every: number of steps between two outputs; None means the interval of the time series.
     :param interface: the network interface of the stream; None means that of the name of the host.

@@ -1,4 +1,4 @@
-"""Whether a job has lost a rank and does not end by itself. All is local."""
+"""Whether a job has lost a rank and does not end by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mpiexec says of a job that failed, beside what the job has said itself. All functions are local."""
+"""What mpiexec says of a job that failed, beside what the job has said itself."""
 
 from __future__ import annotations
 

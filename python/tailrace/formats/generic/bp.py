@@ -1,4 +1,4 @@
-"""BP4 and BP5 directories of other programs, through ADIOS2. All is local.
+"""BP4 and BP5 directories of other programs, through ADIOS2.
 
 Arrays that are parts of a whole become arrays and lists; what ADIOS2 calls local arrays, whose blocks have no places,
 become lists, the blocks one after another, or a variable for each block.

@@ -1,4 +1,4 @@
-"""What a convention for steps says about a file. All is local."""
+"""What a convention for steps says about a file."""
 
 from __future__ import annotations
 

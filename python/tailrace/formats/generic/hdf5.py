@@ -1,4 +1,4 @@
-"""HDF5 files of programs that nobody here knows. All is local."""
+"""HDF5 files of programs that nobody here knows."""
 
 from __future__ import annotations
 

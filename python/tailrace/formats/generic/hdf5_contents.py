@@ -1,4 +1,4 @@
-"""What is in an HDF5 file of any program: its arrays, single values and attributes. All is local.
+"""What is in an HDF5 file of any program: its arrays, single values and attributes.
 
 No link to another file is followed, and nothing is read but small values.
 """

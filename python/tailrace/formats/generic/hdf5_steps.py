@@ -1,4 +1,4 @@
-"""Guesses which arrays of an HDF5 file are steps, by the usual conventions, and says what was guessed. All is local."""
+"""Guesses which arrays of an HDF5 file are steps, by the usual conventions, and says what was guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps by the openPMD standard, https://github.com/openPMD/openPMD-standard (versions 1 and 2). All is local."""
+"""Steps by the openPMD standard, https://github.com/openPMD/openPMD-standard (versions 1 and 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of any number of dimensions and any type as variables of ours. All is local."""
+"""Arrays of any number of dimensions and any type as variables of ours."""
 
 from __future__ import annotations
 

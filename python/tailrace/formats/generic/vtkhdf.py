@@ -1,4 +1,4 @@
-"""Steps by VTKHDF, the format of VTK and ParaView (versions 1 and 2). All is local.
+"""Steps by VTKHDF, the format of VTK and ParaView (versions 1 and 2).
 
 https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/
 """

@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"(.+)_(\d{1,9})\.chk")
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> NektarDataset | None:
-    """The checkpoint at a path, or the checkpoints NAME_0.chk, NAME_1.chk, ... in a directory. Local.
+    """The checkpoint at a path, or the checkpoints NAME_0.chk, NAME_1.chk, ... in a directory.
 
     :param path: a file, the directory of an Info.xml, or a directory with the checkpoints of one run.
     :returns: None: the content is something else.

@@ -25,7 +25,7 @@ EMPTY = ElementRow(-1, 0, 0)
 
 
 class NektarCheckpoint(ABC):
-    """Rows in their order, and what describes them. All is local.
+    """Rows in their order, and what describes them.
 
     Values are stored as in Nektar++: of a row field after field, of a field element after element, of an element plane
     after plane.

@@ -1,4 +1,4 @@
-"""Checkpoints of Nektar++ in HDF5. All is local."""
+"""Checkpoints of Nektar++ in HDF5."""
 
 from __future__ import annotations
 

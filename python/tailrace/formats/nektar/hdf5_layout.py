@@ -1,4 +1,4 @@
-"""Groups, attributes and rows of an HDF5 checkpoint of Nektar++ that is made. Local."""
+"""Groups, attributes and rows of an HDF5 checkpoint of Nektar++ that is made."""
 
 from __future__ import annotations
 

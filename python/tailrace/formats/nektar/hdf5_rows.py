@@ -1,4 +1,4 @@
-"""The rows of an HDF5 checkpoint of Nektar++: what each has of the datasets, and where. All is local."""
+"""The rows of an HDF5 checkpoint of Nektar++: what each has of the datasets, and where."""
 
 from __future__ import annotations
 

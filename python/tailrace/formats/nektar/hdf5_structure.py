@@ -1,4 +1,4 @@
-"""The structure of an HDF5 checkpoint of Nektar++: where its datasets lie, and its groups. All is local."""
+"""The structure of an HDF5 checkpoint of Nektar++: where its datasets lie, and its groups."""
 
 from __future__ import annotations
 

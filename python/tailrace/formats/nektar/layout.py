@@ -1,4 +1,4 @@
-"""Where the values of a step go in a checkpoint that is written. All is local, and the same on all ranks."""
+"""Where the values of a step go in a checkpoint that is written. It is the same on all ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a file, read at their places. All is local."""
+"""Parts of a file, read at their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints of Nektar++ in XML: one file, or a directory with one file of each rank. All is local."""
+"""Checkpoints of Nektar++ in XML: one file, or a directory with one file of each rank."""
 
 from __future__ import annotations
 

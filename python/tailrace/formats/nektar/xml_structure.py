@@ -1,4 +1,4 @@
-"""The structure of an XML file of Nektar++: its metadata, and where its texts of values lie. All is local.
+"""The structure of an XML file of Nektar++: its metadata, and where its texts of values lie.
 
 The texts of values are not read: they are skipped up to their end.
 """

@@ -1,4 +1,4 @@
-"""The values in a text of an XML checkpoint, base64 of a zlib stream: read in order. All is local."""
+"""The values in a text of an XML checkpoint, base64 of a zlib stream: read in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Averages, slices, time series, particles and stalkers: what a data directory has beside snapshots. All is local."""
+"""Averages, slices, time series, particles and stalkers: what a data directory has beside snapshots."""
 
 from __future__ import annotations
 

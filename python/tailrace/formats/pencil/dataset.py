@@ -1,4 +1,4 @@
-"""What all datasets of the Pencil Code that are no snapshots share. Local."""
+"""What all datasets of the Pencil Code that are no snapshots share."""
 
 from __future__ import annotations
 

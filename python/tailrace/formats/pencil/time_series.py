@@ -1,4 +1,4 @@
-"""`time_series.dat` and `time_series.h5`: what a run has printed at its time steps. All functions are local."""
+"""`time_series.dat` and `time_series.h5`: what a run has printed at its time steps."""
 
 from __future__ import annotations
 

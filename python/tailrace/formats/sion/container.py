@@ -1,4 +1,4 @@
-"""SION containers of any program: one stream of bytes for each task (rank), in one file or several. All is local.
+"""SION containers of any program: one stream of bytes for each task (rank), in one file or several.
 
 The layout is that of SIONlib, file format versions 1 to 5: a header, then in each block one chunk of each task,
 then how many bytes of each chunk are used.

@@ -1,4 +1,4 @@
-"""The streams of a SION container as variables. All is local."""
+"""The streams of a SION container as variables."""
 
 from __future__ import annotations
 

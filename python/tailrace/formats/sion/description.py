@@ -93,7 +93,7 @@ class SionDescription(_Table):
 
 
 def read_description(path: Path) -> SionDescription:
-    """Read and check such a file. Local.
+    """Read and check such a file.
 
     :raises ConfigError: it has all problems of the file.
     """

@@ -24,7 +24,7 @@ from .xdmf import XdmfSnapshots, is_xdmf
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
-    """What Xcompact3D has written at a path: a run, its `data`, its `statistics`, or one of its files. Local.
+    """What Xcompact3D has written at a path: a run, its `data`, its `statistics`, or one of its files.
 
     :returns: None where it is nothing of Xcompact3D.
     :raises IoError: it is, but it is damaged or incomplete.

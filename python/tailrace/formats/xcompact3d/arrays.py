@@ -1,4 +1,4 @@
-"""Datasets whose variables lie in files without structure. All is local."""
+"""Datasets whose variables lie in files without structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The BP directories that Xcompact3D writes through ADIOS2; they have no times. All is local."""
+"""The BP directories that Xcompact3D writes through ADIOS2; they have no times."""
 
 from __future__ import annotations
 

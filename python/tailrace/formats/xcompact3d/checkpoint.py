@@ -1,4 +1,4 @@
-"""The restart file of Xcompact3D: arrays one after the other, with `restart.info` beside it. All is local."""
+"""The restart file of Xcompact3D: arrays one after the other, with `restart.info` beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets that an `input.json` of Py4Incompact3D describes. All is local."""
+"""Data sets that an `input.json` of Py4Incompact3D describes."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstro
 
 
 def read_time_evol(path: str | Path, dt: float | None = None, notes: list[str] | None = None) -> NDArray[Any]:
-    """The history of a Taylor-Green run, with corrected times. Local.
+    """The history of a Taylor-Green run, with corrected times.
 
     Xcompact3D prints (itime - 1) dt beside the averages of step itime, so the time of every row is one step too early.
     This function returns the correct times. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
@@ -70,7 +70,7 @@ def read_time_evol(path: str | Path, dt: float | None = None, notes: list[str] |
 
 
 def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
-    """A history for comparison: `time_evol.dat`, or the published table of the 512^3 simulation. Local.
+    """A history for comparison: `time_evol.dat`, or the published table of the 512^3 simulation.
 
     The published table (17 columns, correct times) contains -d(energy)/dt beside the dissipation. This function returns
     that column as `dissipation2`.
@@ -130,7 +130,7 @@ def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
 def read_snapshot(
     directory: str | Path, number: int, points: Sequence[int], fields: Sequence[str] = ("ux", "uy", "uz")
 ) -> dict[str, NDArray[Any]]:
-    """Fields of a snapshot, from the files `<field>-<number>.bin`. Local.
+    """Fields of a snapshot, from the files `<field>-<number>.bin`.
 
     :param directory: the directory of the files, or the run directory with the files in `data`.
     :param number: the number in the file name; Xcompact3D uses step / ioutput.

@@ -22,7 +22,7 @@ _WEIGHTS = np.array([3, -25, 150, 150, -25, 3]) / 256  # of six points, to the m
 
 
 def fill(target: Path, run: Xcompact3dRun, sources: dict[str, FlatArray], rank: int, ranks: int) -> None:
-    """Write this rank's planes of a restart file, which is there with its full size. Local.
+    """Write this rank's planes of a restart file, which is there with its full size.
 
     :param sources: the arrays of the snapshot by the names in the restart file; without "pp" it stays zero.
     """

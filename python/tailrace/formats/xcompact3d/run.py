@@ -1,4 +1,4 @@
-"""What an `input.i3d` says about the files of its run: sizes, grid, times. All is local."""
+"""What an `input.i3d` says about the files of its run: sizes, grid, times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of numbers of a run: the history of the Taylor-Green vortex, and probes. All is local."""
+"""Texts of numbers of a run: the history of the Taylor-Green vortex, and probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XDMF files of snapshots: the grid and the headerless files of one or several steps. All is local."""
+"""XDMF files of snapshots: the grid and the headerless files of one or several steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files to which a run appends the same amount of bytes at each time: frames. All functions are local."""
+"""Files to which a run appends the same amount of bytes at each time: frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HDF5 files of the Pencil Code, and the numbers in them. All is local."""
+"""HDF5 files of the Pencil Code, and the numbers in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of Fortran files: each has its size before and after it. All is local.
+"""Records of Fortran files: each has its size before and after it.
 
 A record of more than 2 GiB is written as sub-records: a negative size before one says that more follow, a negative size
 after one says that others came before.

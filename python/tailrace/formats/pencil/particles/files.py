@@ -1,4 +1,4 @@
-"""Particles: `PVARn` and `pvar.dat` of each process or of all of them. All is local."""
+"""Particles: `PVARn` and `pvar.dat` of each process or of all of them."""
 
 from __future__ import annotations
 

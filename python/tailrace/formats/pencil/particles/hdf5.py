@@ -1,4 +1,4 @@
-"""Particles and stalkers in HDF5 files: `PVARn.h5`, `PSTALKn.h5`. All is local."""
+"""Particles and stalkers in HDF5 files: `PVARn.h5`, `PSTALKn.h5`."""
 
 from __future__ import annotations
 

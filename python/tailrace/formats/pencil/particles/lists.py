@@ -1,4 +1,4 @@
-"""Particles and stalkers in files of Fortran, as lists with a row for each particle. All is local."""
+"""Particles and stalkers in files of Fortran, as lists with a row for each particle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stalkers: some particles followed in time, `particles_stalker.dat` of each process. All is local."""
+"""Stalkers: some particles followed in time, `particles_stalker.dat` of each process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Averages: `zaverages.dat` of each process or of all, `xyaverages.dat` as text. All functions are local."""
+"""Averages: `zaverages.dat` of each process or of all, `xyaverages.dat` as text."""
 
 from __future__ import annotations
 

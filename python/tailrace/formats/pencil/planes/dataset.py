@@ -1,4 +1,4 @@
-"""What the datasets of averages and slices share. Local."""
+"""What the datasets of averages and slices share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HDF5 files of numbered groups: averages and slices. All is local."""
+"""HDF5 files of numbered groups: averages and slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices: `slice_bb1.xy` of each process or of all of them. All functions are local."""
+"""Slices: `slice_bb1.xy` of each process or of all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Averages of one dimension as text, such as `xyaverages.dat`. Local.
+"""Averages of one dimension as text, such as `xyaverages.dat`.
 
 A time in a line for itself, then the values of all averages, eight in a line, one average after the other.
 """

@@ -1,4 +1,4 @@
-"""What the files of a run have that no grid and no field can say, as attributes of a dataset. Local.
+"""What the files of a run have that no grid and no field can say, as attributes of a dataset.
 
 A writer of the Pencil Code's HDF5 files takes it from there, whatever was in between.
 

@@ -1,4 +1,4 @@
-"""The sizes of a run of the Pencil Code: `dim.dat`, or the group `settings` of an HDF5 file. All is local."""
+"""The sizes of a run of the Pencil Code: `dim.dat`, or the group `settings` of an HDF5 file."""
 
 from __future__ import annotations
 

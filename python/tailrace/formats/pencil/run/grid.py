@@ -1,4 +1,4 @@
-"""The points of a run of the Pencil Code, with ghost zones: from `grid.dat` or an HDF5 file. All is local."""
+"""The points of a run of the Pencil Code, with ghost zones: from `grid.dat` or an HDF5 file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of the fields of a run of the Pencil Code: from `index.pro` and `varname.dat`. All is local."""
+"""The names of the fields of a run of the Pencil Code: from `index.pro` and `varname.dat`."""
 
 from __future__ import annotations
 

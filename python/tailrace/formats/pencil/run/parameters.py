@@ -1,4 +1,4 @@
-"""The parameters that a run of the Pencil Code has written: `param.nml` and `param2.nml`. Local."""
+"""The parameters that a run of the Pencil Code has written: `param.nml` and `param2.nml`."""
 
 from __future__ import annotations
 

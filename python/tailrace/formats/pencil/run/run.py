@@ -1,4 +1,4 @@
-"""What belongs to all files of a data directory of the Pencil Code, read once where a path in it is opened. Local."""
+"""What belongs to all files of a data directory of the Pencil Code, read once where a path in it is opened."""
 
 from __future__ import annotations
 

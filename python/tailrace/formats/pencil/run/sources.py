@@ -1,4 +1,4 @@
-"""Which snapshots a data directory has, by their names. All is local."""
+"""Which snapshots a data directory has, by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The byte order of files without records, which do not tell it themselves. All functions are local."""
+"""The byte order of files without records, which do not tell it themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of the Pencil Code as steps of arrays. All is local."""
+"""Snapshots of the Pencil Code as steps of arrays."""
 
 from __future__ import annotations
 

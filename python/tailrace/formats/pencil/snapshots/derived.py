@@ -1,4 +1,4 @@
-"""What the Pencil Code computes of its fields, by its own differences of sixth order. All is local.
+"""What the Pencil Code computes of its fields, by its own differences of sixth order.
 
 First derivatives, second derivatives and the mixed ones ("bidiagonal": along the diagonals) are those of `deriv.f90`. A
 box is computed in pieces of planes, so that memory stays bounded, from the stored fields with their ghost zones.

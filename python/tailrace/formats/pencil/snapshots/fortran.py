@@ -1,4 +1,4 @@
-"""A snapshot in files of Fortran: one for each process, for each layer of processes in z, or for all. All is local."""
+"""A snapshot in files of Fortran: one for each process, for each layer of processes in z, or for all."""
 
 from __future__ import annotations
 

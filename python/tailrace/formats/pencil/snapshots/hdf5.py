@@ -1,4 +1,4 @@
-"""A snapshot in an HDF5 file of the Pencil Code. All is local."""
+"""A snapshot in an HDF5 file of the Pencil Code."""
 
 from __future__ import annotations
 

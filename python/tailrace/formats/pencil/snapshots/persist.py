@@ -1,4 +1,4 @@
-"""The persistent variables at the end of a snapshot: what the code needs beside the fields to go on. All is local.
+"""The persistent variables at the end of a snapshot: what the code needs beside the fields to go on.
 
 A block is the record 2000, then pairs of records (number, values), then the record 2000 again.
 """

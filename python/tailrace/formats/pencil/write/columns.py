@@ -42,7 +42,7 @@ class ColumnsFile:
         on_root(comm, lambda: refuse_existing(path))
 
     def write(self, name: str, box: Box, values: NDArray[Any]) -> None:
-        """Keep rows of a column. Local."""
+        """Keep rows of a column."""
         self._parts.append((name, box.start[1], np.array(values).reshape(-1)))
 
     def finish(self) -> None:
@@ -54,7 +54,7 @@ class ColumnsFile:
         on_root(self._comm, lambda: self._write([one for some in parts or [] for one in some]))
 
     def abandon(self) -> None:
-        """Forget the rows. Local."""
+        """Forget the rows."""
         self._parts = []
 
     def _write(self, parts: list[tuple[str, int, NDArray[Any]]]) -> None:

@@ -1,4 +1,4 @@
-"""The groups `grid`, `unit` and `settings` that the HDF5 files of the Pencil Code have. All functions are local.
+"""The groups `grid`, `unit` and `settings` that the HDF5 files of the Pencil Code have.
 
 Whole numbers and texts are arrays of one value, real numbers are no arrays. Real numbers have the precision of the run,
 but those of `unit` always have double precision. Nothing has an attribute, chunks or compression.

@@ -1,4 +1,4 @@
-"""The small text files of a data directory that readers of the Pencil Code need. All functions are local."""
+"""The small text files of a data directory that readers of the Pencil Code need."""
 
 from __future__ import annotations
 
