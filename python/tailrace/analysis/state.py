@@ -56,7 +56,7 @@ def kinds(state: Mapping[str, Any]) -> list[str]:
 
 
 def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators: Operators) -> Packed:
-    """A state for a checkpoint; everything but Fields is that of rank 0.
+    """A state for a checkpoint. Fields come from all ranks, everything else from rank 0.
 
     :param step: the last step that the script has seen.
     """
@@ -81,7 +81,7 @@ def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators
 
 
 def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple[int | None, dict[str, Any] | None]:
-    """The last step that a script had seen, and its state; None where the checkpoint has none. Collective."""
+    """The last step that a script had seen, and its state; None if the checkpoint has no state of it. Collective."""
     text = checkpoint.about.get(f"analysis/{name}")
     if text is None:
         return None, None
@@ -119,7 +119,7 @@ def whole(packed: list[Packed]) -> Packed:
 
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:
-    """The values as one dimension, or their bytes where their type cannot be stored."""
+    """The values in one dimension, or their bytes if their type cannot be stored."""
     if is_stored(array.dtype):
         return np.ascontiguousarray(array).reshape(-1)
     data = np.ascontiguousarray(array).tobytes()

@@ -1,4 +1,4 @@
-"""What an output has cost, as a table for the end of a run."""
+"""The cost of an output, as a table for the end of a run."""
 
 from __future__ import annotations
 

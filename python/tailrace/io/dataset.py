@@ -1,4 +1,4 @@
-"""Files of another program as steps of arrays: what a reader of such a format must tell.
+"""Files of another program as steps of arrays: the interface that the reader of a format implements.
 
     class Snapshots(Dataset):
         format = "pencil"

@@ -1,4 +1,4 @@
-"""Results that are there already: what a user knows them by, and the files that they consist of."""
+"""Earlier results: the name by which the user knows them, and their files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from . import guard, series
 from .engines import ENGINES
 from .time_series import TimeSeriesError, last_step, read_provenance
 
-_MOST_NAMED = 4  # results in a message
+_MOST_NAMED = 4  # results that a message names at most
 
 
 class Found(NamedTuple):
-    """A result that is there.
+    """An earlier result.
 
     :param named: the path that a user knows it by.
-    :param files: all that it consists of; None: unknown, because it is damaged.
-    :param made_by: see `provenance`; "" where it does not say.
+    :param files: all its files; None: unknown, because it is damaged.
+    :param made_by: see `provenance`; "" if unknown.
     """
 
     named: str
@@ -29,16 +29,16 @@ class Found(NamedTuple):
 
 
 def of_table(path: Path) -> Iterator[Found]:
-    """The time series at a path; one without a row is no result."""
+    """The time series at a path, if it has a row."""
     try:
         if path.is_file() and last_step(path) is not None:
             yield Found(str(path), [path], read_provenance(path).get("made_by", ""))
-    except (TimeSeriesError, OSError):  # of something else: whoever writes there says so
+    except (TimeSeriesError, OSError):  # not a time series: the code that writes there reports it
         return
 
 
 def of_series(path: Path) -> Iterator[Found]:
-    """The series at a path; one without a step is no result.
+    """The series at a path, if it has a step.
 
     :raises IoError: a program is replacing it.
     """

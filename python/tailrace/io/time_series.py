@@ -58,8 +58,8 @@ class TimeSeries:
     :param resume_step: continue the file after this step: rows after it are dropped.
     :param columns: names, of which the first are step and time; the others are numbers.
     :param definitions: lines that explain the columns.
-    :param provenance: how the file comes about, see `provenance`; a file that is continued keeps what it says.
-    :raises TimeSeriesError: what is there is not a time series, or has other columns than the rows to come.
+    :param provenance: the origin of the file, see `provenance`; a file that is continued keeps its own.
+    :raises TimeSeriesError: the existing file is not a time series, or has other columns than the new rows.
     :raises OSError: the file cannot be written, or another program is writing it.
     """
 
@@ -90,7 +90,7 @@ class TimeSeries:
                 _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
             self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
             self._size = os.fstat(self._file.fileno()).st_size
-        except BaseException:  # whoever holds the error, as a notebook does, would hold the lock
+        except BaseException:  # a notebook keeps the error, which would keep the lock
             self._lock.release()
             raise
 
@@ -137,7 +137,7 @@ class TimeSeries:
         os.fsync(self._file.fileno())
 
     def _check_there(self) -> None:
-        """A file that somebody removes or replaces takes further rows, which nobody would ever see."""
+        """Check that the file is still at its path. Rows written to a removed file would be lost without an error."""
         ours = os.fstat(self._file.fileno())
         there = self.path.stat() if self.path.exists() else None
         if there is None or not os.path.samestat(ours, there):
@@ -196,7 +196,7 @@ def read_columns(path: str | Path) -> tuple[str, ...]:
 
 
 def read_provenance(path: str | Path) -> dict[str, str]:
-    """How a time series came about, see `provenance`; empty where it does not say.
+    """The origin of a time series, see `provenance`; empty if the file does not have it.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -205,7 +205,7 @@ def read_provenance(path: str | Path) -> dict[str, str]:
 
 
 def last_step(path: str | Path) -> int | None:
-    """The step of the last complete row; None where there is none.
+    """The step of the last complete row; None if the file has no row.
 
     :raises TimeSeriesError: the file is not a time series.
     """

@@ -1,4 +1,4 @@
-"""What a series can store: types of arrays, and numbers, texts and parameters in the form that the core takes."""
+"""Values that a series can store: types of arrays; numbers, texts and parameters in the form that the core takes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def scalar_value(value: Any) -> Any:
 def attribute_value(value: Any) -> Any:
     """A text, a number or a list of numbers of Python.
 
-    :raises InputError: it is none of them.
+    :raises InputError: it has another type.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
