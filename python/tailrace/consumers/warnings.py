@@ -15,8 +15,8 @@ from tailrace.flow.stability import Stability
 # The spacing over the Kolmogorov length up to which a flow counts as resolved: k_max eta >= 1.5 with k_max = pi / h
 # (Pope, Turbulent Flows, 2000, section 9.1.2; Yeung and Pope 1989).
 RESOLVED = math.pi / 1.5
-# First derivatives see less of the motion near the spacing of the grid than second derivatives do. So the dissipation by
-# the former is smaller there. A laminar flow has no such motion, however small its Kolmogorov length.
+# First derivatives see less of the motion near the spacing of the grid than second derivatives do. So they give less
+# dissipation if there is such motion. A laminar flow has none, however small its Kolmogorov length.
 _DISAGREEMENT = 0.005
 _WORSE = 1.5  # a warning is repeated when it is worse by this factor
 _GROWTH = 1e-3  # growth of a mode in one step; a smaller one does no harm within the time in which the flow changes

@@ -1,6 +1,6 @@
-"""Which measured variants may be advised at all, and which is taken of several that are equally fast.
+"""Which measured variants may be advised, and which one is preferred if several are equally fast.
 
-A variant may be advised whose values are right, which never failed, and whose figures are without doubt.
+A variant may be advised if its values are right, it never failed, and nothing makes its figures doubtful.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..records.records import Cell
 from ..records.results import Results
 from ..records.summary import Summary
 
-FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
+FEWEST = 4  # rounds; with fewer, the test of Mann and Whitney never finds a difference
 # Self-describing files first, one file before many, files that other programs read before those that few read.
 _ORDER = ("hdf5", "bp5", "bp4", "adios_hdf5", "raw", "mpiio", "sion")
 WHY = "one self-describing file first (hdf5), then bp5, bp4, adios_hdf5, raw, mpiio, sion; defaults before parameters"
@@ -48,7 +48,7 @@ def sort_variants(variants: Sequence[Summary], results: Results) -> Sorted:
 
 
 def why_unsafe(variant: Summary, error: str | None) -> str:
-    """Why a variant must not be advised, however fast it is; "" where nothing speaks against it."""
+    """Why a variant must not be advised, however fast it is; "" if it may."""
     rounds = len(variant.rounds)
     if error is not None:
         return f"failed: {_first_line(error)}"
@@ -61,7 +61,7 @@ def why_unsafe(variant: Summary, error: str | None) -> str:
 
 
 def _calm(variant: Summary) -> Summary:
-    """Without disturbed rounds, where enough remain."""
+    """The variant without disturbed rounds, if enough rounds remain."""
     calm = tuple(one for one in variant.rounds if not one.disturbed)
     return replace(variant, rounds=calm) if len(calm) >= FEWEST else variant
 
@@ -72,6 +72,6 @@ def _first_line(text: str) -> str:
 
 
 def preference(engine: str, parameters: Mapping[str, Any]) -> tuple[int, int]:
-    """A key to sort equally fast variants by: the preferred variant is the smallest. It is no measurement."""
+    """A sort key for equally fast variants: the preferred variant has the smallest. Nothing is measured for it."""
     kept = [value for value in parameters.values() if value is not None]
     return (_ORDER.index(engine) if engine in _ORDER else len(_ORDER), len(kept))
