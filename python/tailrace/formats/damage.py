@@ -14,7 +14,7 @@ _PIECE = 1 << 20  # values in memory at a time
 
 
 def not_finite(dataset: Dataset, position: int, name: str) -> str:
-    """The number of values of a variable that are not finite, and the place of the first, as text; "" if all are finite.
+    """How many values of a variable are not finite, and where the first one is, as text; "" if all are finite.
 
     :raises IoError: the values cannot be read.
     """

@@ -33,7 +33,7 @@ def is_hdf5(path: str | Path) -> bool:
 
 
 def fill(descriptor: int, view: memoryview, offset: int) -> int:
-    """Fill `view`, of bytes, from byte `offset` of an open file; returns the number of bytes, fewer at the end of the file."""
+    """Fill `view`, of bytes, from byte `offset` of an open file; returns how many were read, fewer at its end."""
     done = 0
     while done < len(view):
         got = os.preadv(descriptor, [view[done:]], offset + done)

@@ -145,7 +145,7 @@ def _place(source: str, path: Path) -> Path:
 
 
 def _why_not_virtual(data: h5py.Dataset, path: Path) -> str | None:
-    """Why a virtual dataset is not read; it is read if its parts are plain datasets in this file or in files beside it."""
+    """Why a virtual dataset is not read; None if its parts are plain datasets in this file or in files beside it."""
     for source in data.virtual_sources():
         place = _place(source.file_name, path)
         if "%" in source.file_name or not place.resolve().is_relative_to(path.parent.resolve()):

@@ -49,7 +49,7 @@ class NektarDataset(Dataset):
         self._tell_decomposition()
 
     def _tell_decomposition(self) -> None:
-        """Make an attribute of the rows (definition, elements, values of each field), so that a writer can repeat them."""
+        """Make an attribute of the rows (definition, elements, values of each field); a writer can repeat them."""
         rows = self._checkpoints[0].rows
         if any(one.rows != rows for one in self._checkpoints):
             self.notes.append("The decomposition differs between the steps and is not told.")

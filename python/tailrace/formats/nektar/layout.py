@@ -66,7 +66,7 @@ class NektarLayout:
         np.cumsum(self.counts[:-1], axis=0, out=self.starts[1:])
 
     def _refuse_merged(self) -> None:
-        """Raise an InputError for definitions that differ only in their modes if modes are not written: readers merge them."""
+        """Raise an InputError for definitions that readers would merge, because their modes are not written."""
         modes: dict[object, tuple[int, ...] | None] = {}
         for one in self.definitions if self.mixed else ():
             without_modes = replace(one, modes=None)

@@ -166,7 +166,7 @@ class _Reading:
                 )
 
     def _name_definitions(self) -> None:
-        """Collect the definitions of all rows, in the same order on all ranks; `which` has the number for each own row."""
+        """Collect the definitions of all rows, in the same order on all ranks; `which` has those of the own rows."""
 
         mine = agree(self.comm, lambda: [self.rows.definition(at) for at in range(len(self.counts))])
         known = self.comm.allgather(list(dict.fromkeys(own for own in mine if own is not None)))

@@ -32,7 +32,7 @@ class ElementsBlock:
 
 @dataclass
 class XmlStructure:
-    """The content of a file. `partitions` has the names of the files of the ranks, with the numbers of their elements."""
+    """The content of a file. `partitions` has the names of the files of the ranks, with their element numbers."""
 
     metadata: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, str] = field(default_factory=dict)

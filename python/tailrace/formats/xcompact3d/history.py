@@ -37,11 +37,11 @@ def read_time_evol(path: str | Path, dt: float | None = None, notes: list[str] |
     This function returns the correct times. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
     `dissipation` = 2 nu <S_ij S_ij>, `dissipation2` = -nu <u . lap u>, `enstrophy` = <w.w>/2, with U = L = 1.
 
-    A last line without its end, which a run is still writing, is left out. Of rows of the same time, which a restarted
-    run has written again, the last one is taken.
+    A last line without line end is left out: a run may still be writing it. If a restarted run has written rows of the
+    same time again, the last one is taken.
 
     :param dt: the time step of that run; if it is not given, it is read from `input.i3d` beside the file.
-    :param notes: gets a sentence for what was left out.
+    :param notes: gets a sentence about omitted rows.
     :returns: a structured array with the fields of `HISTORY_COLUMNS`.
     :raises ConfigError: the file is not a history, or dt does not match its times.
     """
