@@ -10,7 +10,7 @@ from tailrace.core import InputError
 from tailrace.files import locks
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io.engines import default_path
-from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
+from tailrace.io.found import ExistingResult, check_unlocked, files_of, listed, of_series, of_table
 from tailrace.io.names import result_names
 from tailrace.parallel import agree, on_root
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-def of_analysis(out: Path, name: str, engine: str) -> list[Found]:
+def of_analysis(out: Path, name: str, engine: str) -> list[ExistingResult]:
     """The results of an analysis in the directory `out`."""
-    found: list[Found] = []
+    found: list[ExistingResult] = []
     for each in result_names(name):
         found += [*of_table(out / f"{each}.csv"), *of_series(out / default_path(each, engine))]
         drawn = pictures(out, each) if out.is_dir() else []
-        found += [Found(str(path), [path], maker(path)) for path, _ in drawn if is_ours(path, f"analysis {each}")]
+        found += [
+            ExistingResult(str(path), [path], maker(path)) for path, _ in drawn if is_ours(path, f"analysis {each}")
+        ]
     return found
 
 
@@ -81,7 +83,7 @@ class EarlierResults:
             self._earlier.close()
 
 
-def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, may_stay: bool) -> list[Found]:
+def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, may_stay: bool) -> list[ExistingResult]:
     """Check that analyses may write results.
 
     :param beside: they belong to a run; earlier results of that run count as their own.
@@ -102,7 +104,7 @@ def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, ma
     return found
 
 
-def refusal(found: Sequence[Found], elsewhere: str, resume: str = "") -> str:
+def refusal(found: Sequence[ExistingResult], elsewhere: str, resume: str = "") -> str:
     """The error message about earlier results, with what the user can do."""
     return (
         f"there are results of an earlier run: {listed(found)}. Nothing was changed. Choose one: {resume}--overwrite, "

@@ -42,7 +42,7 @@ _KEY = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass
-class Results:
+class ScriptResults:
     """The results of one step of one script, sorted by how they are stored."""
 
     numbers: dict[str, float] = field(default_factory=dict)
@@ -56,13 +56,13 @@ class Results:
         return [f"{name} ({kind})" for kind, names in kinds for name in names]
 
 
-def sort(returned: Any, name: str) -> Results:
+def sort(returned: Any, name: str) -> ScriptResults:
     """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them.
 
     :param name: the name of a result that is returned without one.
     :raises TypeError: a result has another type; the message has its key.
     """
-    results = Results()
+    results = ScriptResults()
     plain = re.sub(r"\W", "_", name)
     entries = returned if isinstance(returned, Mapping) else {getattr(returned, "name", None) or plain: returned}
     if is_figure(returned):
@@ -76,7 +76,7 @@ def sort(returned: Any, name: str) -> Results:
     return results
 
 
-def _place(results: Results, key: str, value: Any) -> None:
+def _place(results: ScriptResults, key: str, value: Any) -> None:
     if value is None:
         return
     if isinstance(value, Vector):
@@ -114,7 +114,7 @@ def _described(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _WritePlan:
     """What all ranks must know about the results of the leading rank before they write."""
 
     numbers: dict[str, float]
@@ -123,7 +123,7 @@ class _Plan:
     pictures: int  # number of pictures drawn
 
 
-class Sink:
+class ResultSink:
     """The results of one script. Collective over `comm`.
 
     :param comm: all ranks; some may have no results for a step, see `write`.
@@ -227,7 +227,7 @@ class Sink:
             self._series.set_attribute(key, value)
 
     # ---- writing -----------------------------------------------------------------------------------------------------
-    def write(self, index: int, time: float, results: Results | None, leader: int = 0) -> None:
+    def write(self, index: int, time: float, results: ScriptResults | None, leader: int = 0) -> None:
         """Store the results of a step.
 
         :param results: None on ranks that had no part in this step.
@@ -263,7 +263,7 @@ class Sink:
         except OSError as error:
             raise IoError(f"cannot write {self.table}: {error.strerror or error}") from error
 
-    def _write_step(self, index: int, time: float, plan: _Plan, results: Results | None) -> None:
+    def _write_step(self, index: int, time: float, plan: _WritePlan, results: ScriptResults | None) -> None:
         if self._series is None:
             self._open_series()
         out = self._series
@@ -288,7 +288,7 @@ class Sink:
         out.end_step()
         self._last = index
 
-    def _lead(self, index: int, results: Results) -> _Plan | Exception:
+    def _lead(self, index: int, results: ScriptResults) -> _WritePlan | Exception:
         """Draw the figures, on one rank; return the plan for the other ranks, or the error for all."""
         for key, figure in results.figures.items():
             path = self._directory / f"{self.name}-{key}-{index:06d}.png"
@@ -301,9 +301,9 @@ class Sink:
                 return IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
         return _plan_of(results)
 
-    def beside(self, name: str, resume_step: int | None = None) -> Sink:
+    def beside(self, name: str, resume_step: int | None = None) -> ResultSink:
         """A Sink of another name in the same directory, empty or with the results up to a step."""
-        return Sink(
+        return ResultSink(
             self._directory, name, self._comm, self.operators,
             engine=self._engine, attributes=self._attributes, provenance=self._provenance, resume_step=resume_step,
         )  # fmt: skip
@@ -335,11 +335,11 @@ class Sink:
         self._release()
 
 
-def _plan_of(results: Results) -> _Plan:
+def _plan_of(results: ScriptResults) -> _WritePlan:
     kinds = {
         name: ("int32" if one.dtype == np.bool_ else one.dtype.name, one.parity) for name, one in results.fields.items()
     }
-    return _Plan(results.numbers, results.arrays, kinds, len(results.figures))
+    return _WritePlan(results.numbers, results.arrays, kinds, len(results.figures))
 
 
 def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> None:

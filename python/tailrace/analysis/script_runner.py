@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import state
 from .calls import call_together
 from .errors import AnalysisError
-from .results import Results, sort
+from .results import ScriptResults, sort
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -58,7 +58,7 @@ class ScriptRunner:
         if saved is not None:
             self._load(saved)
 
-    def step(self, step: Step) -> Results:
+    def step(self, step: Step) -> ScriptResults:
         """What the script returns for a step."""
         self._start(step)
         ours = step.for_script(self.script.values)
@@ -68,13 +68,13 @@ class ScriptRunner:
         self.last_step = step.index
         return results
 
-    def finish(self, step: Step | None = None) -> Results:
+    def finish(self, step: Step | None = None) -> ScriptResults:
         """The results of `finish` of the script; empty if it has no `finish` or has not begun.
 
         :param step: the current state, to start a script that was restored and has had no step since.
         """
         if not self.begun or not self.script.has("finish"):
-            return Results()
+            return ScriptResults()
         if step is not None:
             self._start(step)
             self._operators = step.operators
@@ -113,8 +113,8 @@ class ScriptRunner:
             self._comm.Free()
         self._closed = True
 
-    def _sorted(self, work: Callable[[], Any], where: str) -> Results:
-        def sorted_out() -> Results:
+    def _sorted(self, work: Callable[[], Any], where: str) -> ScriptResults:
+        def sorted_out() -> ScriptResults:
             results = sort(work(), self.name)
             for name, one in results.fields.items():
                 if self._operators is not None and not one.operators.same_points(self._operators):
@@ -123,7 +123,7 @@ class ScriptRunner:
                     )
             return results
 
-        found: Results = self._call(sorted_out, where, Results.signature)
+        found: ScriptResults = self._call(sorted_out, where, ScriptResults.signature)
         return found
 
     def _call(self, work: Callable[[], Any], where: str, sign: Callable[[Any], list[str]] = lambda _: []) -> Any:

@@ -42,7 +42,7 @@ Against = Annotated[Path | None, typer.Option("--against", metavar="FILE", help=
 
 
 @dataclass(frozen=True)
-class Rhythm:
+class RoundOptions:
     """The rounds of a setting: `rounds` rounds count, and one more before them does not."""
 
     rounds: RoundCount = 5
@@ -50,7 +50,7 @@ class Rhythm:
 
 
 @dataclass(frozen=True)
-class ColdRhythm(Rhythm):
+class ColdRhythm(RoundOptions):
     """The rounds of a setting with cold reads."""
 
     drop_caches: Annotated[

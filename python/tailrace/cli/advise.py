@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tailrace.bench.advise.forecast import Forecast
     from tailrace.bench.advise.profile import Profile
     from tailrace.bench.advise.question import Purpose, Question
-    from tailrace.bench.records.results import Results
+    from tailrace.bench.records.results import BenchResults
 
 PURPOSES: dict[str, Purpose] = {"output": "output", "checkpoint": "checkpoint"}
 PRECISIONS = ("float64", "float32")
@@ -128,7 +128,7 @@ def _check_size(question: Question, variables: bool, precision: bool, predicts: 
         fail("--variables is part of the size of a grid; give --global or --local")
 
 
-def _measured(results: Results, question: Question) -> None:
+def _measured(results: BenchResults, question: Question) -> None:
     from tailrace.bench.advise.advice import advise as advise_from
 
     for note in results.notes:
@@ -149,7 +149,7 @@ def _predicted(machine: str, question: Question, stripes: int | None) -> None:
 
 
 def _table(found: Forecast) -> list[str]:
-    from .listing import Table
+    from .listing import TextTable
 
     rows = [
         [
@@ -159,7 +159,7 @@ def _table(found: Forecast) -> list[str]:
         for row in found.rows
     ]  # fmt: skip
     columns = ["engine", "stripes", "GiB/s", "four of five draws", "s", "limited by"]
-    return Table(columns, rows, frozenset({1, 2, 3, 4})).plain()
+    return TextTable(columns, rows, frozenset({1, 2, 3, 4})).plain()
 
 
 def _show(advice: Advice) -> None:
@@ -182,7 +182,7 @@ def _show(advice: Advice) -> None:
         say(f"note: {note}")
 
 
-def _fit(results: Results, machine: str | None, path: Path) -> None:
+def _fit(results: BenchResults, machine: str | None, path: Path) -> None:
     from tailrace.bench.advise.fit import FitError, fit
     from tailrace.bench.advise.observations import cross_validate, observations_of, start_of
     from tailrace.bench.advise.profile import load_profile

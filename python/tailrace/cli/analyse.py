@@ -183,11 +183,11 @@ def analyse(
     on_ranks(ranks, _arguments(locals()), stops_itself=False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt the wait for a stream
     try:
-        from tailrace.replay.analyse import Request, analyse
+        from tailrace.replay.analyse import AnalysisRequest, analyse
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     stop_or_off: Literal["stop", "off"] = "stop" if on_error == "stop" else "off"
-    request = Request(
+    request = AnalysisRequest(
         words[:-1], words[-1], out, values, chosen, at_once, grid, engine, resume, precision, stop_or_off, overwrite,
         beside_run,
     )  # fmt: skip

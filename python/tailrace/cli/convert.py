@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from tailrace.conversion.convert import Converted
-    from tailrace.conversion.request import Request
+    from tailrace.conversion.request import ConversionRequest
 
 
 def convert(
@@ -89,7 +89,7 @@ def convert(
     """
     options = dict(locals())
     try:
-        from tailrace.conversion.request import Request
+        from tailrace.conversion.request import ConversionRequest
         from tailrace.conversion.selection import Selection
         from tailrace.core import InputError
     except ImportError as error:
@@ -98,7 +98,7 @@ def convert(
         selection = Selection(
             _slice("--steps", steps, 3), _names(variables), _box(box), _coarsen(coarsen), precision  # type: ignore[arg-type] # checked there
         )  # fmt: skip
-        request = Request(
+        request = ConversionRequest(
             str(source), str(target), selection, engine, format, _pairs("--parameter", parameters), compression,
             source_format, _pairs("--source-parameter", source_parameters), verify, resume, delete_originals,
         )  # fmt: skip
@@ -109,7 +109,7 @@ def convert(
     raise typer.Exit(guarded(lambda: _run(request, lines)))
 
 
-def _run(request: Request, lines: bool) -> int:
+def _run(request: ConversionRequest, lines: bool) -> int:
     from mpi4py import MPI
 
     from tailrace.conversion.work import Conversion

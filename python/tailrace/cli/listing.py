@@ -94,7 +94,7 @@ def _finite(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of text with a heading. The columns in `right` are aligned to the right."""
 
     columns: list[str]
@@ -127,7 +127,7 @@ class Table:
         return table
 
 
-def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
+def tables_of(found: Contents, all_steps: bool = False) -> list[TextTable]:
     """The tables that `tailrace info` prints for a series."""
     facts = [["engine", found.engine], ["size", size(found.bytes)]]
     if found.grid is not None:
@@ -144,22 +144,22 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[Table]:
     facts += [["" if at else "more", path] for at, path in enumerate(found.auxiliary[:_MOST_AUXILIARY])]
     if found.auxiliary[_MOST_AUXILIARY:]:
         facts.append(["", f"and {len(found.auxiliary) - _MOST_AUXILIARY} more; --json lists all"])
-    tables = [Table(["", ""], facts)]
+    tables = [TextTable(["", ""], facts)]
     if found.attributes:
         rows = [[name, _short(value)] for name, value in sorted(found.attributes.items())]
-        tables.append(Table(["attribute", "value"], rows))
+        tables.append(TextTable(["attribute", "value"], rows))
     if all_steps and found.steps:
         rows = [[str(at), str(index), f"{time:.10g}"] for at, (index, time) in enumerate(found.steps)]
-        tables.append(Table(["number", "index", "time"], rows, frozenset({0, 1, 2})))
+        tables.append(TextTable(["number", "index", "time"], rows, frozenset({0, 1, 2})))
     if found.variables:
         tables.append(_variables_table(found))
     if found.scalars:
         rows = [[name, _scalar(value)] for name, value in sorted(found.scalars.items())]
-        tables.append(Table(["scalar", "value"], rows))
+        tables.append(TextTable(["scalar", "value"], rows))
     return tables
 
 
-def _variables_table(found: Contents) -> Table:
+def _variables_table(found: Contents) -> TextTable:
     columns = ["variable", "type", "shape (z, y, x)"]
     rows = [
         [variable.name, variable.dtype, _by(variable.shape) + (" (list)" if variable.is_list else "")]
@@ -174,7 +174,7 @@ def _variables_table(found: Contents) -> Table:
         for row, entry in zip(rows, ranges, strict=True):
             assert entry is not None
             row += [f"{entry.min:.6g}", f"{entry.max:.6g}"] + ([str(entry.not_numbers)] if with_nan else [])
-    return Table(columns, rows, frozenset(range(3, len(columns))))
+    return TextTable(columns, rows, frozenset(range(3, len(columns))))
 
 
 def show(found: Contents, all_steps: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tailrace.analysis import state
 from tailrace.analysis.errors import AnalysisError
-from tailrace.analysis.results import Results, Sink
+from tailrace.analysis.results import ScriptResults, ResultSink
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.io.names import result_names
 
@@ -33,7 +33,7 @@ class Analysis(Consumer):
     def __init__(
         self,
         runner: ScriptRunner,
-        sink: Sink,
+        sink: ResultSink,
         on_error: OnError,
         say: Callable[[str], None],
         *,
@@ -58,7 +58,7 @@ class Analysis(Consumer):
         """Give the script a step, and store what it returns."""
         self.sink.write(step.index, step.time, self.look(step))
 
-    def look(self, step: Step) -> Results:
+    def look(self, step: Step) -> ScriptResults:
         """What the script returns for a step.
 
         :raises AnalysisError: it failed, and `on_error` is "stop".
@@ -103,11 +103,11 @@ class Analysis(Consumer):
             self.write_final(step.index, step.time, self.finished(step))
         self.flush()
 
-    def finished(self, step: Step | None = None) -> Results:
+    def finished(self, step: Step | None = None) -> ScriptResults:
         """What `finish` of the script returns; `step` as `ScriptRunner.finish` takes it."""
-        return self._guarded(lambda: self.runner.finish(step)) if self.failed is None else Results()
+        return self._guarded(lambda: self.runner.finish(step)) if self.failed is None else ScriptResults()
 
-    def write_final(self, index: int, time: float, results: Results | None) -> str:
+    def write_final(self, index: int, time: float, results: ScriptResults | None) -> str:
         """Store what `finish` returned, under another name; returns a line about these results."""
         final = self.sink.beside(result_names(self.name)[1])
         final.write(index, time, results)
@@ -125,12 +125,12 @@ class Analysis(Consumer):
             raise error
         self._say(f"{error}\n  it is switched off (on_error = off); everything else continues")
 
-    def _guarded(self, work: Callable[[], Results]) -> Results:
+    def _guarded(self, work: Callable[[], ScriptResults]) -> ScriptResults:
         try:
             return work()
         except AnalysisError as error:
             self.fail(error)
-            return Results()
+            return ScriptResults()
 
     def flush(self) -> None:
         """Wait until all results are on the disk."""

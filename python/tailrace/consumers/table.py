@@ -18,7 +18,7 @@ from .consumer import Consumer
 from .warnings import Warnings
 
 
-class Table(Consumer):
+class AveragesTable(Consumer):
     """Measures the state of a model, and writes the numbers as a row of a file that rank 0 holds. Collective.
 
     A context manager. A failure of the file is raised on every rank. The last state of a run has a row too.

@@ -17,7 +17,7 @@ from tailrace.core import InputError
 from tailrace.io.placement import Box, Triple, triple
 from tailrace.parallel import agree
 
-from .request import Converted, Request
+from .request import Converted, ConversionRequest
 from .selection import Precision, Selection, Slices
 from .work import Conversion, Progress
 
@@ -89,7 +89,7 @@ def convert(
             precision,
         ),
     )
-    request = Request(
+    request = ConversionRequest(
         fspath(source), fspath(target), selection, engine, format, dict(parameters or {}), compression, source_format,
         dict(source_parameters or {}), verify, resume, delete_originals,
     )  # fmt: skip

@@ -42,7 +42,7 @@ class Converted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Request:
+class ConversionRequest:
     """The arguments of the user; see `convert`."""
 
     source: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class Sink(ABC):
+class ConversionSink(ABC):
     """A new target that takes steps. A context manager: it completes the target, or after an exception abandons it.
 
     :param told: callback, called after each piece with the bytes that this rank has written.
@@ -44,7 +44,7 @@ class Sink(ABC):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
 
-class SeriesSink(Sink):
+class SeriesSink(ConversionSink):
     """A series. Each rank holds its part of one variable at a time.
 
     :param path: the path of the series; with `done`, an unfinished series to continue.
@@ -106,7 +106,7 @@ class SeriesSink(Sink):
         self.series.__exit__(kind)
 
 
-class WriterSink(Sink):
+class WriterSink(ConversionSink):
     """Files of another program. Each rank holds one piece of a variable at a time."""
 
     def __init__(self, writer: Writer, told: Callable[[int], None]) -> None:

@@ -21,8 +21,8 @@ from . import originals
 from .checking import Checking
 from .draft import Draft
 from .plan import Plan, make_plan
-from .request import Converted, Request
-from .sink import SeriesSink, Sink, WriterSink, steps_there
+from .request import Converted, ConversionRequest
+from .sink import SeriesSink, ConversionSink, WriterSink, steps_there
 from .source import open_arrays
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 class Conversion:
     """A request, carried out on the ranks of `comm`. Collective."""
 
-    def __init__(self, request: Request, comm: MPI.Comm, progress: Progress | None = None) -> None:
+    def __init__(self, request: ConversionRequest, comm: MPI.Comm, progress: Progress | None = None) -> None:
         self._request, self._comm = request, comm
         self._progress = progress or (lambda *_: None)
         self._target = Path(request.target).absolute()
@@ -181,7 +181,7 @@ class Conversion:
             raise
         return engine
 
-    def _sink(self, plan: Plan, done: int, total: int) -> tuple[Sink, str]:
+    def _sink(self, plan: Plan, done: int, total: int) -> tuple[ConversionSink, str]:
         request = self._request
         path = Path(on_root(self._comm, lambda: str(self._on_root.path)))
         told = self._teller("writing", total)

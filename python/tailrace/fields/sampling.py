@@ -94,7 +94,7 @@ class Probes:
         if self.points.ndim != 2 or self.points.shape[1] != 3:
             raise InputError(f"probes need n x 3 coordinates, not an array of shape {np.shape(points)}")
         self._operators: Operators | None = None
-        self._plans: dict[tuple[Centred, Signs], _Plan] = {}
+        self._plans: dict[tuple[Centred, Signs], _SamplingPlan] = {}
 
     def __call__(self, f: Field | Vector) -> NDArray[np.float64]:
         """The values of a field, (n,), or of the components of a vector, (n, 3). Collective.
@@ -113,15 +113,15 @@ class Probes:
         self._plans[key].evaluate(f.data, values)
         return sum_over_ranks(f.operators.comm, values)
 
-    def _plan(self, f: Field) -> _Plan:
+    def _plan(self, f: Field) -> _SamplingPlan:
         comm = f.operators.comm
         first = comm.bcast(self.points)
 
-        def prepare() -> _Plan:
+        def prepare() -> _SamplingPlan:
             if not np.array_equal(first, self.points, equal_nan=True):
                 raise InputError("the ranks have different probes; all of them need the same points")
             self._check(f)
-            return _Plan(f, self.points)
+            return _SamplingPlan(f, self.points)
 
         return agree(comm, prepare)
 
@@ -137,7 +137,7 @@ class Probes:
                 )
 
 
-class _Plan:
+class _SamplingPlan:
     """Which values of this rank contribute to which probes, with their weights."""
 
     def __init__(self, f: Field, points: NDArray[np.float64]) -> None:

@@ -85,7 +85,7 @@ def size_on_disk(path: Path) -> int:
 
 
 @dataclass(frozen=True)
-class Range:
+class ValueRange:
     """Smallest and largest value of a variable without NaN values, and the number of NaN values."""
 
     min: float
@@ -93,11 +93,11 @@ class Range:
     not_numbers: int = 0
 
 
-def range_of(step: series.ArrayStep, name: str) -> Range:
+def range_of(step: series.ArrayStep, name: str) -> ValueRange:
     """The range of a whole variable. At most `PIECE_BYTES` of the variable are in memory at the same time."""
     dtype, shape, _ = step.variables[name]
     if 0 in shape:
-        return Range(math.nan, math.nan)
+        return ValueRange(math.nan, math.nan)
     low, high, bad = math.inf, -math.inf, 0
     for box in boxes_of(shape, PIECE_BYTES // np.dtype(dtype).itemsize):
         values = step.read(name, box).ravel()
@@ -109,7 +109,7 @@ def range_of(step: series.ArrayStep, name: str) -> Range:
                 continue
             smallest, largest = float(known.min()), float(known.max())
         low, high = min(low, smallest), max(high, largest)
-    return Range(low, high, bad) if low <= high else Range(math.nan, math.nan, bad)
+    return ValueRange(low, high, bad) if low <= high else ValueRange(math.nan, math.nan, bad)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Variable:
     dtype: str
     shape: tuple[int, ...]
     is_list: bool
-    range: Range | None = None
+    range: ValueRange | None = None
 
 
 @dataclass(frozen=True)

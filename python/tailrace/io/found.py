@@ -15,7 +15,7 @@ from .time_series import TimeSeriesError, last_step, read_provenance
 _MOST_NAMED = 4  # results that a message names at most
 
 
-class Found(NamedTuple):
+class ExistingResult(NamedTuple):
     """An earlier result.
 
     :param named: the path that a user knows it by.
@@ -28,16 +28,16 @@ class Found(NamedTuple):
     made_by: str = ""
 
 
-def of_table(path: Path) -> Iterator[Found]:
+def of_table(path: Path) -> Iterator[ExistingResult]:
     """The time series at a path, if it has a row."""
     try:
         if path.is_file() and last_step(path) is not None:
-            yield Found(str(path), [path], read_provenance(path).get("made_by", ""))
+            yield ExistingResult(str(path), [path], read_provenance(path).get("made_by", ""))
     except (TimeSeriesError, OSError):  # not a time series: the code that writes there reports it
         return
 
 
-def of_series(path: Path) -> Iterator[Found]:
+def of_series(path: Path) -> Iterator[ExistingResult]:
     """The series at a path, if it has a step.
 
     :raises IoError: a program is replacing it.
@@ -52,13 +52,13 @@ def of_series(path: Path) -> Iterator[Found]:
                 return
             files, made_by = [Path(file) for file in stored.files], str(stored.attributes.get("made_by", ""))
     except (Error, OSError, ValueError):
-        yield Found(str(path), None)
+        yield ExistingResult(str(path), None)
         return
     journal = Path(f"{path}{ENGINES[engine].journal}")
-    yield Found(str(path), [*files, *([journal] if journal != path and journal.exists() else [])], made_by)
+    yield ExistingResult(str(path), [*files, *([journal] if journal != path and journal.exists() else [])], made_by)
 
 
-def files_of(found: Iterable[Found]) -> list[Path]:
+def files_of(found: Iterable[ExistingResult]) -> list[Path]:
     """All files of results.
 
     :raises InputError: one is damaged, so that its files are not known.
@@ -73,7 +73,7 @@ def files_of(found: Iterable[Found]) -> list[Path]:
     return files
 
 
-def check_unlocked(found: Iterable[Found]) -> None:
+def check_unlocked(found: Iterable[ExistingResult]) -> None:
     """Check that no program writes any of the results.
 
     :raises IoError: one does; the message says which.
@@ -82,7 +82,7 @@ def check_unlocked(found: Iterable[Found]) -> None:
         FileLock(one.named).release()
 
 
-def listed(found: Sequence[Found]) -> str:
+def listed(found: Sequence[ExistingResult]) -> str:
     """The names of results in a message."""
     names = [one.named for one in found]
     return ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED} more" if names[_MOST_NAMED:] else "")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace.analysis.earlier_results import EarlierResults
 from tailrace.analysis.errors import AnalysisError
-from tailrace.analysis.results import Results, Sink, check_results, last_result
+from tailrace.analysis.results import ScriptResults, ResultSink, check_results, last_result
 from tailrace.analysis.script import Script, load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.consumers.analysis import Analysis, OnError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Request:
+class AnalysisRequest:
     """The options of the command.
 
     :param values: NAME=VALUE or SCRIPT:NAME=VALUE, parameters of scripts.
@@ -71,7 +71,7 @@ class _Moment(NamedTuple):
 class Analyse:
     """A request, carried out on the ranks of `comm`. Collective."""
 
-    def __init__(self, request: Request, comm: MPI.Comm) -> None:
+    def __init__(self, request: AnalysisRequest, comm: MPI.Comm) -> None:
         self._request, self._world = request, comm
         self._started = clock.monotonic()  # before the wait for the first step of a stream
         told = of_program("beside" if request.beside else "analyse", comm.size)
@@ -140,7 +140,7 @@ class Analyse:
         elif request.resume:
             done = rewind_to = last_result(request.out, script.name, engine, self._world)
         runner = ScriptRunner(script, self._comm)
-        sink = Sink(
+        sink = ResultSink(
             request.out, script.name, self._world, source.operators,
             engine=engine, attributes=source.attributes, provenance=self._provenance, resume_step=rewind_to,
         )  # fmt: skip
@@ -204,11 +204,11 @@ class Analyse:
                 analysis.flush()
             on_root(self._world, self._earlier.replace)
 
-    def _look(self, analysis: Analysis, step: Step | None) -> Results | None:
+    def _look(self, analysis: Analysis, step: Step | None) -> ScriptResults | None:
         seen = step is not None and analysis.wants(step.index, step.time)
         return self._by_groups(analysis, partial(analysis.look, step) if step and seen else _nothing)
 
-    def _by_groups(self, analysis: Analysis, work: Callable[[], Results | None]) -> Results | None:
+    def _by_groups(self, analysis: Analysis, work: Callable[[], ScriptResults | None]) -> ScriptResults | None:
         if self._request.groups == 1:
             return work()
         error: AnalysisError | None = None
@@ -336,7 +336,7 @@ def check_resume(scripts: Sequence[Script]) -> None:
             )
 
 
-def analyse(request: Request, comm: MPI.Comm | None = None) -> int:
+def analyse(request: AnalysisRequest, comm: MPI.Comm | None = None) -> int:
     """Do what `tailrace analyse` does. Collective over `comm`, COMM_WORLD by default.
 
     :returns: the exit code: 0 done, 1 a script was switched off after an error.

@@ -13,7 +13,7 @@ from tailrace.core import InputError
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.engines import ENGINES
-from tailrace.io.found import Found, check_unlocked, files_of, of_series, of_table
+from tailrace.io.found import ExistingResult, check_unlocked, files_of, of_series, of_table
 from tailrace.parallel import agree, on_root
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tailrace.case.case import Case
 
 
-def of_run(case: Case, store: CheckpointStore) -> list[Found]:
+def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:
     """The results at the places of a case, with its checkpoints; what holds no step is none."""
     found = [*of_table(Path(case.diagnostics.path))]
     for output in case.output:
@@ -32,7 +32,7 @@ def of_run(case: Case, store: CheckpointStore) -> list[Found]:
             found += of_series(Path(output.path))
     # Also where the case asks for none: a run that is asked to stop writes one, and removes older ones.
     if checkpoints := store.present():
-        found.append(Found(case.checkpoint.path, checkpoints))
+        found.append(ExistingResult(case.checkpoint.path, checkpoints))
     for analysis in case.analysis:
         found += of_analysis(Path(analysis.out), analysis.name, analysis.engine)
     return found

@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace.analysis.results import Sink
+from tailrace.analysis.results import ResultSink
 from tailrace.analysis.script import Script, load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.case.document import ConfigError
 from tailrace.consumers.analysis import Analysis
 from tailrace.consumers.output import Output
-from tailrace.consumers.table import Table
+from tailrace.consumers.table import AveragesTable
 from tailrace.core import InputError
 from tailrace.flow.model_step import ModelStep
 from tailrace.io.names import result_names
@@ -59,7 +59,7 @@ class Recorder:
         self._model, self._timed, self._say = model, timed, say
         self._resumed, self._provenance = resumed, provenance
         self._operators = cache(model.operators)
-        self.table = stack.enter_context(Table(model, resumed, provenance, say))
+        self.table = stack.enter_context(AveragesTable(model, resumed, provenance, say))
         with timed("output"):
             outputs = self._outputs()
         self.consumers: list[Consumer] = [self.table, *outputs, *self._analyses()]
@@ -83,7 +83,7 @@ class Recorder:
     def _analysis(self, section: AnalysisSection, script: Script) -> Analysis:
         model = self._model
         runner = ScriptRunner(script, model.comm)
-        sink = Sink(
+        sink = ResultSink(
             Path(section.out), section.name, model.comm, self._operators(),
             engine=section.engine, attributes=model.about, resume_step=self._resumed, provenance=self._provenance,
         )  # fmt: skip

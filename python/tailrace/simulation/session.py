@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .callbacks import Callbacks
 
 
-class State(Enum):
+class SessionState(Enum):
     """What can be done with a session."""
 
     OPEN = "open"  # steps follow
@@ -40,7 +40,7 @@ class State(Enum):
 
 
 @dataclass
-class History:
+class RunHistory:
     """What a session must know of those before it.
 
     :param overwrite: results of an earlier run may be replaced.
@@ -55,7 +55,7 @@ class History:
     ended: bool = False
 
 
-class Session:
+class RunSession:
     """The consumers of a simulation at work, and its requests to stop. Collective.
 
     :param show: print the progress, and where the time went.
@@ -71,11 +71,11 @@ class Session:
         simulation: CheckpointedModel,
         callbacks: Callbacks,
         rhythm: CheckpointSchedule,
-        history: History,
+        history: RunHistory,
         *,
         show: bool,
     ) -> None:
-        self.state = State.CLOSED
+        self.state = SessionState.CLOSED
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
         self.stopped = False  # on request, by a signal
         self._simulation, self._callbacks, self._rhythm = simulation, callbacks, rhythm
@@ -109,15 +109,15 @@ class Session:
                     have_begun()
                 with self._closing_together():
                     yield
-                if self.state is State.OPEN:  # else an error, which the caller has caught, has closed everything
+                if self.state is SessionState.OPEN:  # else an error, which the caller has caught, has closed everything
                     with self.leaving():
                         self._end()
-            recorder = self._recorder if self.state is State.OPEN else None
+            recorder = self._recorder if self.state is SessionState.OPEN else None
             if recorder is not None:
                 recorder.close()
             self._alone.Free()
         finally:
-            self.state, self._live = State.CLOSED, None
+            self.state, self._live = SessionState.CLOSED, None
             self._let_go()
         if self._show and recorder is not None:
             spent = {name: seconds - before.get(name, 0.0) for name, seconds in simulation.phases().items()}
@@ -138,7 +138,7 @@ class Session:
             simulation, self._rhythm, self._recorder.consumers, lambda: files_there(simulation.case, simulation.comm)
         )
         self._stop = stack.enter_context(StopRequest())
-        self.state = State.OPEN
+        self.state = SessionState.OPEN
         if self._show:
             simulation.say(repr(simulation))
         if self._show and simulation.comm.rank == 0:
@@ -226,8 +226,8 @@ class Session:
 
     def _let_go(self) -> None:
         """Drop the consumers: one that is not closed lets go of its files with that."""
-        if self.state is State.OPEN:
-            self.state = State.LEFT
+        if self.state is SessionState.OPEN:
+            self.state = SessionState.LEFT
         for name in ("_recorder", "_checkpoints"):
             self.__dict__.pop(name, None)
 
@@ -251,7 +251,7 @@ class Session:
         except GeneratorExit:  # the simulation was never left, and is thrown away
             raise
         except BaseException as error:
-            if self.state is State.OPEN:  # else it is left already
+            if self.state is SessionState.OPEN:  # else it is left already
                 wait_for_others(self._alone, self._alone.Ibarrier(), f"{type(error).__name__}: {error}")
                 with suppress(Error, OSError):
                     self._recorder.table.flush()

@@ -24,7 +24,7 @@ from tailrace.flow.model import FlowError
 
 from .callbacks import Callbacks, checked_times
 from .existing_results import check_free
-from .session import History, Session, State
+from .session import RunHistory, RunSession, SessionState
 from .stop import STOPPED, Stopped
 from .write_checks import check_targets
 
@@ -73,11 +73,11 @@ class Simulation(CheckpointedModel):
         forcing: Force | None = None,
     ) -> None:
         super().__init__(case, comm, resume=resume, flow=flow, forcing=forcing)
-        self._history = History(overwrite, goes_on=resume, has_checkpoint=resume)
+        self._history = RunHistory(overwrite, goes_on=resume, has_checkpoint=resume)
         told = self.resumed_from.about if self.resumed_from else {}
         self._callbacks = Callbacks(self.step, int(told.get(_CALLED, 0)))
         self._rhythm = CheckpointSchedule(case.checkpoint, self.step)
-        self._session: Session | None = None
+        self._session: RunSession | None = None
         self._opened: AbstractContextManager[None] | None = None  # the session of a `with` block
 
     def __repr__(self) -> str:
@@ -139,9 +139,9 @@ class Simulation(CheckpointedModel):
         return self
 
     def _open(self, *, show: bool) -> AbstractContextManager[None]:
-        if self._session is not None and self._session.state is State.OPEN:
+        if self._session is not None and self._session.state is SessionState.OPEN:
             raise InputError("the simulation is open already")
-        self._session = Session(self, self._callbacks, self._rhythm, self._history, show=show)
+        self._session = RunSession(self, self._callbacks, self._rhythm, self._history, show=show)
         return self._session.opened()
 
     def __exit__(
@@ -159,9 +159,9 @@ class Simulation(CheckpointedModel):
         :raises InputError: the end of the case is reached; and as of `run`.
         :raises SystemExit: the run was asked to stop, by SIGTERM or Ctrl-C; there is a checkpoint of this state.
         """
-        if self._session is None or self._session.state is State.CLOSED:
+        if self._session is None or self._session.state is SessionState.CLOSED:
             return super().advance(targets)
-        if self._session.state is State.OPEN and self.at_end:
+        if self._session.state is SessionState.OPEN and self.at_end:
             raise InputError(
                 f"the end of the case is reached, step {self.step}, t = {self.time:g}; to go on, give a later one in "
                 "[time] (end or steps)"
@@ -190,8 +190,8 @@ class Simulation(CheckpointedModel):
         """Whether the run was stopped on request, by a signal. Local."""
         return self._session is not None and self._session.stopped
 
-    def _open_session(self) -> Session:
-        if self._session is None or self._session.state is not State.OPEN:
+    def _open_session(self) -> RunSession:
+        if self._session is None or self._session.state is not SessionState.OPEN:
             raise InputError("the simulation is not open: write `with tr.Simulation(case) as simulation:`")
         return self._session
 

@@ -11,7 +11,7 @@ from helpers.harness import mpi_run
 from helpers.inputs import cases
 from helpers.inputs.analyses import assert_close, make_run, script
 from tailrace.io.time_series import read_time_series, rewind
-from tailrace.replay.analyse import Analyse, Request
+from tailrace.replay.analyse import Analyse, AnalysisRequest
 
 
 @pytest.fixture(scope="module")
@@ -381,7 +381,7 @@ def test_a_wrong_grid_file_is_reported(foreign, tmp_path, change, said):
     assert change[0] in GRID
     path = tmp_path / "grid.toml"
     path.write_text(GRID.replace(*change))
-    request = Request(["budget"], str(foreign / "foreign.bp"), tmp_path / "out", grid=path)
+    request = AnalysisRequest(["budget"], str(foreign / "foreign.bp"), tmp_path / "out", grid=path)
     with pytest.raises(ValueError) as caught:
         Analyse(request, MPI.COMM_SELF)
     assert said in str(caught.value)

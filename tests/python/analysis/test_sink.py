@@ -14,9 +14,9 @@ from mpi4py import MPI
 import tailrace as tr
 from tailrace._core import FileLock, InputError, IoError
 from tailrace.analysis.earlier_results import check_free, of_analysis, refusal
-from tailrace.analysis.results import Results, Sink, check_results, last_result, sort
+from tailrace.analysis.results import ScriptResults, ResultSink, check_results, last_result, sort
 from tailrace.io import series
-from tailrace.io.found import Found
+from tailrace.io.found import ExistingResult
 from tailrace.io.time_series import TimeSeriesError, read_provenance, read_time_series
 
 SELF = MPI.COMM_SELF
@@ -34,7 +34,7 @@ def sink(ops, tmp_path):
 
     def make(name="mean", resume_step=None, made_by="analyse", engine="hdf5"):
         made.append(
-            Sink(tmp_path / "out", name, SELF, ops, engine=engine, attributes={"reynolds": 100.0, "other": 1},
+            ResultSink(tmp_path / "out", name, SELF, ops, engine=engine, attributes={"reynolds": 100.0, "other": 1},
                  provenance={"made_by": made_by}, resume_step=resume_step)
         )  # fmt: skip
         return made[-1]
@@ -51,7 +51,7 @@ class Picture:
         path.write_bytes("".join(f"{key}\0{value}" for key, value in metadata.items() if value).encode())
 
 
-def results(value: float, **figures: Any) -> Results:
+def results(value: float, **figures: Any) -> ScriptResults:
     found = sort({"a": value, "list": np.arange(3) * value, "flags": np.array([True, False])}, "mean")
     found.figures.update(figures)
     return found
@@ -82,8 +82,8 @@ def test_results_of_steps(sink, ops, tmp_path):
         found = results(float(step), line=Picture())
         found.fields.update(f=f, positive=f.like(f.data > 0))
         out.write(step, 0.5 * step, found)
-    out.write(3, 1.5, Results())
-    out.write(4, 2.0, Results(figures={"line": Picture()}))
+    out.write(3, 1.5, ScriptResults())
+    out.write(4, 2.0, ScriptResults(figures={"line": Picture()}))
     assert (out.written, out.pictures) == (2, 3)
     place = tmp_path / "out" / "mean"
     assert out.summary() == f"mean: 2 steps with results and 3 pictures -> {place}.*, {place}-*.png"
@@ -273,7 +273,7 @@ def test_whose_results_may_be_replaced(sink, tmp_path, made_by):
 
 
 def test_the_words_of_a_refusal():
-    assert refusal([Found("a.csv", [])], "-o DIR, to write there", "--resume; ") == (
+    assert refusal([ExistingResult("a.csv", [])], "-o DIR, to write there", "--resume; ") == (
         "there are results of an earlier run: a.csv. Nothing was changed. Choose one: --resume; --overwrite, to "
         "replace them; -o DIR, to write there"
     )

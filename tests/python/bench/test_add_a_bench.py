@@ -6,7 +6,7 @@ import sys
 import tailrace.bench
 from helpers.harness import snippets
 from helpers.harness.bench_runs import run_here
-from tailrace.bench.options import Rhythm
+from tailrace.bench.options import RoundOptions
 
 PAGE = snippets.ROOT / "docs/howto/add_a_bench.md"
 
@@ -23,7 +23,7 @@ def test_the_folder_of_the_page_measures(tmp_path, monkeypatch):
     module, name = line.strip(' ",\n').split(":")
     try:
         bench = getattr(importlib.import_module(f"tailrace.bench.{module}"), name)
-        found = run_here(tmp_path, bench(ranks="1", count=3, rhythm=Rhythm(2)))
+        found = run_here(tmp_path, bench(ranks="1", count=3, rhythm=RoundOptions(2)))
     finally:
         for known in [known for known in sys.modules if known.startswith("tailrace.bench.barrier")]:
             del sys.modules[known]

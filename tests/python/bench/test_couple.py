@@ -19,7 +19,7 @@ from tailrace.bench.couple.producer import Produced, ProducerProgram, _records
 from tailrace.bench.couple.setting import CoupleSetting, StreamVariant
 from tailrace.bench.couple.values import StreamValues
 from tailrace.bench.couple.words import advice
-from tailrace.bench.options import Rhythm
+from tailrace.bench.options import RoundOptions
 from tailrace.bench.ranks.driver import told
 from tailrace.bench.ranks.job import Job
 from tailrace.bench.ranks.timing import Timing
@@ -28,7 +28,7 @@ from tailrace.bench.records.results import read_results
 needs_sst = pytest.mark.skipif("sst" not in _core.engine_names(), reason="this build has no streams")
 SETTING = CoupleSetting("here", 3, 1, (12, 10, 8), 2, 4, "float64", 0.0, 0.0)
 VARIANT = StreamVariant(2, "block")
-PLAN = CouplePlan((SETTING,), (VARIANT, StreamVariant(1, "block")), Rhythm(1))
+PLAN = CouplePlan((SETTING,), (VARIANT, StreamVariant(1, "block")), RoundOptions(1))
 JOB = Job(3, ProducerProgram(PLAN, 1), {})
 SMALL = ("couple", "--global", "12,10,8", "--steps", 3, "--rounds", 1, "--producer-cost", 0)
 LONG = (
@@ -98,7 +98,7 @@ class Stream:
 def test_the_consumer_finds_wrong_values(tmp_path, monkeypatch, wrong):
     values = StreamValues(SETTING, 1, 0)
     monkeypatch.setattr(couple_consumer.arrays, "open", lambda *_, **__: Stream(values, wrong))
-    plan = CouplePlan((SETTING,), (VARIANT,), Rhythm(0))
+    plan = CouplePlan((SETTING,), (VARIANT,), RoundOptions(0))
     job = Job(1, ConsumerProgram(plan), {"here": tmp_path})
     job.program.run(MPI.COMM_SELF, job, lambda _: None)
     [task] = plan.tasks(job)

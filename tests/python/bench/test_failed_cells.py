@@ -13,7 +13,7 @@ from tailrace.bench.compute import rounds as compute_rounds
 from tailrace.bench.compute.benches import AnalysisBench
 from tailrace.bench.io import held_values
 from tailrace.bench.io import rounds as io_rounds
-from tailrace.bench.options import Rhythm
+from tailrace.bench.options import RoundOptions
 from tailrace.bench.output.benches import OverlapBench, StepsBench
 from tailrace.bench.ranks.events import Begin
 from tailrace.bench.ranks.limits import PlainFile
@@ -21,7 +21,7 @@ from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.series_io import OneSeries
 
 SIZES = (8, 8, 8), (9, 9, 9), (12, 10, 8)  # memory ends at the second one
-ONCE = Rhythm(1)
+ONCE = RoundOptions(1)
 GRID = (held_values, "Values", lambda shape, *_: shape == SIZES[1])
 LISTS = (checkpoint_setting, "ElementLists", lambda rows, *_: rows == 81)
 BENCHES = {

@@ -11,7 +11,7 @@ from tailrace.bench.advise.advice import advise
 from tailrace.bench.advise.question import Question
 from tailrace.bench.ranks.round_robin import RoundRobin
 from tailrace.bench.ranks.series_io import OneSeries
-from tailrace.bench.records.results import Results
+from tailrace.bench.records.results import BenchResults
 from tailrace.bench.records.summary import rankings
 from tailrace.bench.report.tables import print_tables
 
@@ -24,7 +24,7 @@ def small(rounds=4, **more):
 
 def calm(found):
     """The same results with rounds that differ by their way alone."""
-    return Results(
+    return BenchResults(
         [replace(m, seconds=SECONDS.get(m.cell.name, 0.1), disturbed="") for m in found.measurements]
         + list(found.failures)
     )  # fmt: skip

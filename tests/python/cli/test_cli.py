@@ -191,7 +191,7 @@ def test_every_option_of_analyse_reaches_the_ranks(monkeypatch, way):
     """What `-n` starts is asked for the same as one rank is."""
     from dataclasses import fields
 
-    from tailrace.replay.analyse import Request
+    from tailrace.replay.analyse import AnalysisRequest
 
     words = ["analyse", "budget", "spectrum", "run.h5", "--out=there", "--set=a=1", "--set=spectrum:b=2", "--every=2"]
     words += ["--steps=1:9", "--steps-at-once=2", "--grid=grid.toml", "--engine=bp5", f"--{way}", "--precision=float32"]
@@ -209,8 +209,8 @@ def test_every_option_of_analyse_reaches_the_ranks(monkeypatch, way):
     assert tailrace(*passed).exit_code == 0
     alone, on_ranks = asked
     assert on_ranks == alone
-    plain = Request(["budget"], "run.bp", resume=way != "resume", overwrite=way != "overwrite")
-    assert [one.name for one in fields(Request) if getattr(alone, one.name) == getattr(plain, one.name)] == []
+    plain = AnalysisRequest(["budget"], "run.bp", resume=way != "resume", overwrite=way != "overwrite")
+    assert [one.name for one in fields(AnalysisRequest) if getattr(alone, one.name) == getattr(plain, one.name)] == []
 
 
 def test_case_converts_and_keeps_the_notes_apart(tmp_path):

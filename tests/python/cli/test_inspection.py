@@ -107,8 +107,8 @@ def test_minmax_is_of_the_step_asked_for_and_leaves_out_what_is_no_number(tmp_pa
         out.write_step(0.0, a=field(7), b=np.full((NZ, NY, NX), np.nan))
         out.write_step(1.0, a=data, b=field(0))
     steps = tr.open(tmp_path / PATHS[engine])
-    assert inspection.range_of(steps[0], "a") == inspection.Range(7, 40616, 0)
-    assert inspection.range_of(steps[1], "a") == inspection.Range(1, 40609, 2)
+    assert inspection.range_of(steps[0], "a") == inspection.ValueRange(7, 40616, 0)
+    assert inspection.range_of(steps[1], "a") == inspection.ValueRange(1, 40609, 2)
     lines = [line.split() for line in tailrace("info", "--minmax", steps.path).stdout.splitlines()]
     assert ["a", "float64", *["5", "x", "7", "x", "10"], "1", "40609", "2"] in lines
     (found,) = json.loads(tailrace("info", "--json", "--minmax", "--step", "0", steps.path).stdout)

@@ -55,7 +55,7 @@ class Job:
 def test_a_request_is_sent_once():
     """After it, the ranks no longer take signals when they have ended their steps, and would die of a second one."""
     job = Job()
-    request = launch.Request(job, signal.SIGTERM)
+    request = launch.LaunchRequest(job, signal.SIGTERM)
     for _ in range(3):
         request.make()
     assert job.signals == [signal.SIGTERM]

@@ -62,7 +62,7 @@ def test_a_request_waits_for_ranks_that_are_seen_and_not_for_others(monkeypatch)
     monkeypatch.setattr(launch.processes, "family", lambda number: [process(), process(number=OTHER)])
     monkeypatch.setattr(Process, "takes", lambda one, number: taking[0] and one.number == OTHER)
     monkeypatch.setattr(Process, "ignores", lambda one, number: starting[0] and one.number == OTHER)
-    request = launch.Request(SimpleNamespace(pid=RANK, send_signal=sent.append), signal.SIGUSR1)
+    request = launch.LaunchRequest(SimpleNamespace(pid=RANK, send_signal=sent.append), signal.SIGUSR1)
 
     def sent_after(seconds):
         now[0] += seconds

@@ -14,7 +14,7 @@ from tailrace._core import FileLock, InputError, IoError
 from tailrace.files import locks
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series
-from tailrace.io.found import Found, check_unlocked, files_of, listed, of_series, of_table
+from tailrace.io.found import ExistingResult, check_unlocked, files_of, listed, of_series, of_table
 from tailrace.io.time_series import TimeSeries
 
 
@@ -231,8 +231,10 @@ def row(path: Path, **more: str) -> Path:
 
 def test_tables_with_a_row_are_results(tmp_path):
     path = row(tmp_path / "a.csv", made_by="analyse")
-    assert list(of_table(path)) == [Found(str(path), [path], "analyse")]
-    assert list(of_table(row(tmp_path / "b.csv"))) == [Found(str(tmp_path / "b.csv"), [tmp_path / "b.csv"], "")]
+    assert list(of_table(path)) == [ExistingResult(str(path), [path], "analyse")]
+    assert list(of_table(row(tmp_path / "b.csv"))) == [
+        ExistingResult(str(tmp_path / "b.csv"), [tmp_path / "b.csv"], "")
+    ]
     TimeSeries(path).close()
     assert list(of_table(path)) == [], "no row"
     for text in ("mine", "# Tailrace time series\nstep,time\nx,1\n"):
@@ -253,11 +255,11 @@ def test_series_with_a_step_are_results(tmp_path, name):
         out.write_step(0.0, u=np.zeros((2, 3, 4)))
     with series.open(path) as stored:
         files = [Path(file) for file in stored.files]
-    assert list(of_series(path)) == [Found(str(path), files, "beside")]
+    assert list(of_series(path)) == [ExistingResult(str(path), files, "beside")]
     journal = Path(f"{path}.journal")
     if name == "run.h5":
         journal.write_bytes(b"")
-        assert list(of_series(path)) == [Found(str(path), [*files, journal], "beside")]
+        assert list(of_series(path)) == [ExistingResult(str(path), [*files, journal], "beside")]
         journal.unlink()
 
 
@@ -277,17 +279,21 @@ def test_a_damaged_series_is_a_result_of_unknown_files(tmp_path):
     text = (path / "series.jsonl").read_text()
     (path / "series.jsonl").write_text(text.replace('"axes"', '"axis"', 1))  # in the line that describes the series
     (found,) = of_series(path)
-    assert found == Found(str(path), None, "")
+    assert found == ExistingResult(str(path), None, "")
     with pytest.raises(InputError) as error:
-        files_of([Found("other", [Path("a")]), found])
+        files_of([ExistingResult("other", [Path("a")]), found])
     assert str(error.value) == (
         f"{path} is damaged, so that it is not known which files belong to it; move it away or remove it"
     )
-    assert files_of([Found("a", [Path("a"), Path("b")]), Found("c", [Path("c")])]) == [Path("a"), Path("b"), Path("c")]
+    assert files_of([ExistingResult("a", [Path("a"), Path("b")]), ExistingResult("c", [Path("c")])]) == [
+        Path("a"),
+        Path("b"),
+        Path("c"),
+    ]
 
 
 def test_at_most_four_are_named():
-    found = [Found(name, []) for name in "abcdef"]
+    found = [ExistingResult(name, []) for name in "abcdef"]
     assert listed(found[:1]) == "a"
     assert listed(found[:4]) == "a, b, c, d"
     assert listed(found[:5]) == "a, b, c, d and 1 more"
@@ -297,8 +303,8 @@ def test_at_most_four_are_named():
 def test_one_that_is_being_written_is_refused(tmp_path):
     lock = FileLock(str(tmp_path / "a"))
     with pytest.raises(IoError, match="is writing it"):
-        check_unlocked([Found(str(tmp_path / "b"), []), Found(str(tmp_path / "a"), [])])
+        check_unlocked([ExistingResult(str(tmp_path / "b"), []), ExistingResult(str(tmp_path / "a"), [])])
     FileLock(str(tmp_path / "b")).release()
     lock.release()
-    check_unlocked([Found(str(tmp_path / "a"), [])])
+    check_unlocked([ExistingResult(str(tmp_path / "a"), [])])
     FileLock(str(tmp_path / "a")).release()

@@ -15,7 +15,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.inputs import cases
 from tailrace.consumers import output as outputs
-from tailrace.consumers.table import Table
+from tailrace.consumers.table import AveragesTable
 from tailrace.flow import checkpointed_model
 from tailrace.io.placement import Region, StretchedGrid, UniformGrid
 from tailrace.io.time_series import TimeSeriesError
@@ -169,16 +169,19 @@ def model(case):
 
 
 def test_the_time_series_of_a_run(model, tmp_path):
-    with Table(model, None, {"made_by": "run"}) as rows:
+    with AveragesTable(model, None, {"made_by": "run"}) as rows:
         rows.append({**model.measure(), "dt": 0.01})
         rows.flush()
         with pytest.raises(tr.IoError, match="is writing it"):
-            Table(model, None, {})
+            AveragesTable(model, None, {})
     lines = (tmp_path / "time_series.csv").read_text().splitlines()
     assert lines[1] == "# test: Re = 100, 16 x 11 x 13 nodes, rk3"
     assert "# made_by: run" in lines
     assert lines[-1].startswith("0,0,0.01")
-    with pytest.raises(TimeSeriesError, match="a row needs the columns of the file"), Table(model, 0, {}) as rows:
+    with (
+        pytest.raises(TimeSeriesError, match="a row needs the columns of the file"),
+        AveragesTable(model, 0, {}) as rows,
+    ):
         rows.append({"step": 1})
     assert (tmp_path / "time_series.csv").read_text().splitlines() == lines
 
@@ -186,9 +189,9 @@ def test_the_time_series_of_a_run(model, tmp_path):
 def test_errors_of_the_system_name_the_time_series(model, tmp_path):
     (tmp_path / "time_series.csv").mkdir()
     with pytest.raises((tr.IoError, TimeSeriesError), match=r"time_series\.csv"):
-        Table(model, None, {})
+        AveragesTable(model, None, {})
     (tmp_path / "time_series.csv").rmdir()
-    rows = Table(model, None, {})
+    rows = AveragesTable(model, None, {})
     (tmp_path / "time_series.csv").unlink()
     for use in (rows.flush, lambda: rows.append({**model.measure(), "dt": 0.01})):
         with pytest.raises(tr.IoError, match=r"^cannot write time_series\.csv: the file was removed by somebody else"):

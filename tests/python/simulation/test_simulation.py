@@ -11,10 +11,10 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers.inputs import cases
-from tailrace.analysis.results import Sink
+from tailrace.analysis.results import ResultSink
 from tailrace.case.case import case_from_document
 from tailrace.consumers.output import Output
-from tailrace.consumers.table import Table
+from tailrace.consumers.table import AveragesTable
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.time_series import COLUMNS, read_time_series
 from tailrace.simulation.simulation import FlowError
@@ -195,9 +195,9 @@ def test_a_checkpoint_is_ahead_of_nothing(monkeypatch):
         work = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda self, *arguments: (order.append(what), work(self, *arguments))[1])
 
-    note(Table, "flush", "numbers")
+    note(AveragesTable, "flush", "numbers")
     note(Output, "flush", "output")
-    note(Sink, "flush", "analysis")
+    note(ResultSink, "flush", "analysis")
     note(CheckpointStore, "write", "checkpoint")
     output = {"name": "out", "fields": ["ux"], "every": 1, "engine": "hdf5", "parameters": {"buffers": 2}}
     document = {"output": [output], "analysis": [{"script": "budget", "every": 1}]}

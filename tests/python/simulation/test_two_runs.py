@@ -14,7 +14,7 @@ from helpers.harness import mpi_run
 from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from tailrace.files import locks
-from tailrace.io.found import Found
+from tailrace.io.found import ExistingResult
 from tailrace.io.time_series import read_time_series
 from tailrace.simulation import existing_results
 
@@ -75,7 +75,7 @@ def test_a_run_that_begins_while_another_sets_results_aside(tmp_path: Path, monk
     assert cases.run(case).code == 0
     said = []
 
-    def resume_first(found: list[Found]) -> list[Path]:
+    def resume_first(found: list[ExistingResult]) -> list[Path]:
         second = mpi_run.start(mpi_run.tailrace_command("run", case, "--resume", "--set=time.steps=6"), tmp_path)
         said.append(mpi_run.finish(second, 100))
         return files_of(found)

@@ -7,7 +7,7 @@ same weight. Results come at the end; the state is kept in checkpoints.
 import tailrace as tr
 
 
-class Statistics:
+class FlowStatistics:
     """Means mean_ux ... and stresses <u_i' u_j'>, uu, uv ... ww."""
 
     def __init__(self, axes=""):

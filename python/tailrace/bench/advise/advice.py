@@ -12,7 +12,7 @@ from typing import Any
 
 from tailrace.text import counted, duration, size
 
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Ranking, Summary, probability, share, summarise
 from .case_block import checkpoint_block, environment_line, output_block
 from .choice import FEWEST, WHY, Sorted, preference, sort_variants
@@ -41,7 +41,7 @@ class Advice:
     interval: Interval | None = field(default=None)
 
 
-def advise(results: Results, question: Question) -> Advice:
+def advise(results: BenchResults, question: Question) -> Advice:
     """The fastest safe variant of the measured setting that is nearest to the question.
 
     :raises AdviceError: the data cannot tell; the message has the reason.
@@ -59,7 +59,7 @@ def advise(results: Results, question: Question) -> Advice:
     return _advice(results, question, variants, ranking, chosen, sorted_variants)
 
 
-def _check_machines(results: Results) -> None:
+def _check_machines(results: BenchResults) -> None:
     """:raises AdviceError: the writes come from several machines. Imported results do not name theirs."""
     writers = {one.run for one in results.measurements if is_write(one.cell)}
     machines = {
@@ -125,7 +125,7 @@ def _list_of(found: Sequence[tuple[Summary, str]]) -> str:
 
 
 def _advice(
-    results: Results,
+    results: BenchResults,
     question: Question,
     variants: Sequence[Summary],
     ranking: Ranking,
@@ -199,7 +199,7 @@ def _cost(question: Question, cost: float, wanted: float) -> str:
     return f"{thing} of {size(wanted)}{what} costs {_seconds(cost)} at this rate."
 
 
-def _stripes(results: Results, chosen: Summary) -> list[str]:
+def _stripes(results: BenchResults, chosen: Summary) -> list[str]:
     runs = {one.run for one in chosen.rounds}
     name = chosen.cell.directory
     places = [run.directories[name] for run in results.runs if run.run in runs and name in run.directories]

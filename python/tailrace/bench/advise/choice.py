@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..records.records import Cell
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Summary
 
 FEWEST = 4  # rounds; with fewer, the test of Mann and Whitney never finds a difference
@@ -29,7 +29,7 @@ class Sorted:
     failed: tuple[tuple[Cell, str], ...]  # variants of the setting without any figure
 
 
-def sort_variants(variants: Sequence[Summary], results: Results) -> Sorted:
+def sort_variants(variants: Sequence[Summary], results: BenchResults) -> Sorted:
     """Sort the variants of one setting."""
     errors = {one.cell: one.error for one in results.failures}
     good, unsafe, doubtful = [], [], []

@@ -20,7 +20,7 @@ from .pattern import pattern_of
 from .profile import Profile
 from .question import AdviceError, Question
 from .striping import ALL, stripe_command, stripes_for
-from .uncertainty import HIGH, LOW, Range, StripedVariant, range_of, seconds_of
+from .uncertainty import HIGH, LOW, Uncertainty, StripedVariant, range_of, seconds_of
 
 SURE = 0.8  # a variant counts as slower if it is slower in this share of the draws
 DIRECTORY = "DIR"
@@ -39,7 +39,7 @@ class Row:
 
     variant: StripedVariant
     prediction: Prediction
-    rate: Range  # GiB/s
+    rate: Uncertainty  # GiB/s
 
 
 @dataclass(frozen=True)

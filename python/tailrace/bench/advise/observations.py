@@ -12,7 +12,7 @@ import numpy as np
 from tailrace.io.engines import STORING
 
 from ..records.records import Cell
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Summary, summarise
 from .fit import Fit, FitError, Observation, fit
 from .load import GIB, Durability, Load
@@ -47,7 +47,7 @@ def load_of(summary: Summary) -> Load:
     )  # fmt: skip
 
 
-def observations_of(results: Results) -> list[Observation]:
+def observations_of(results: BenchResults) -> list[Observation]:
     """The median of each write whose values were not wrong, the cells in the order of their words."""
     found = [one for one in summarise(results.measurements) if is_write(one.cell) and not one.wrong]
     found = [one for one in found if min(one.rate.values) > 0]
@@ -61,7 +61,7 @@ def _observation(summary: Summary) -> Observation:
     return Observation(load_of(summary), summary.cell.engine, summary.seconds.median, parameters, number)
 
 
-def start_of(results: Results) -> Profile:
+def start_of(results: BenchResults) -> Profile:
     """A first profile for a fit: the machine from the records, and the largest measured rates."""
     run = results.runs[0]
     data = observations_of(results)

@@ -40,7 +40,7 @@ class StripedVariant:
 
 
 @dataclass(frozen=True)
-class Range:
+class Uncertainty:
     """The range that holds four of five draws, and the median."""
 
     low: float
@@ -75,7 +75,7 @@ def seconds_of(
     return np.array(seconds) * np.exp(factors)
 
 
-def range_of(values: NDArray[np.float64]) -> Range:
+def range_of(values: NDArray[np.float64]) -> Uncertainty:
     """The quantiles of a row of draws."""
     low, median, high = np.quantile(values, (LOW, 0.5, HIGH))
-    return Range(float(low), float(median), float(high))
+    return Uncertainty(float(low), float(median), float(high))

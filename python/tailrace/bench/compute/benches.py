@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..bench import Bench
-from ..options import Precision, ResultOptions, Rhythm, SizeOptions, check_precision
+from ..options import Precision, ResultOptions, RoundOptions, SizeOptions, check_precision
 
 if TYPE_CHECKING:
     from tailrace.io.placement import Triple
@@ -68,7 +68,7 @@ class TransposeBench(Bench):
         typer.Option("--transpose", metavar="METHOD", help="shared, alltoall, subarray; by default all; repeatable."),
     ] = field(default_factory=list)
     sizes: TransposeSizes = field(default_factory=TransposeSizes)
-    rhythm: Rhythm = field(default_factory=Rhythm)
+    rhythm: RoundOptions = field(default_factory=RoundOptions)
     results: ResultOptions = field(default_factory=ResultOptions)
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
@@ -108,7 +108,7 @@ class SolverBench(Bench):
     transposes: Transposes = field(default_factory=list)
     sizes: SizeOptions = field(default_factory=SizeOptions)
     precision: Precision = "float64"
-    rhythm: Rhythm = field(default_factory=lambda: Rhythm(rounds=8))
+    rhythm: RoundOptions = field(default_factory=lambda: RoundOptions(rounds=8))
     results: ResultOptions = field(default_factory=ResultOptions)
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
@@ -147,7 +147,7 @@ class AnalysisBench(Bench):
     transposes: Transposes = field(default_factory=list)
     sizes: SizeOptions = field(default_factory=SizeOptions)
     precision: Precision = "float64"
-    rhythm: Rhythm = field(default_factory=lambda: Rhythm(rounds=8))
+    rhythm: RoundOptions = field(default_factory=lambda: RoundOptions(rounds=8))
     results: ResultOptions = field(default_factory=ResultOptions)
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:

@@ -18,7 +18,7 @@ from tailrace.fields.spectra import spectrum
 from tailrace.fields.vector import Vector
 from tailrace.io.placement import Triple
 
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
@@ -80,7 +80,7 @@ class AnalysisProgram:
     settings: tuple[ComputeSetting, ...]
     operations: tuple[str, ...]
     transposes: tuple[str, ...]
-    rhythm: Rhythm
+    rhythm: RoundOptions
 
     @property
     def tasks(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.core import Flow32, Flow64
 
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
@@ -28,7 +28,7 @@ class SolverProgram:
 
     settings: tuple[tuple[FlowKind, ComputeSetting], ...]
     transposes: tuple[str, ...]
-    rhythm: Rhythm
+    rhythm: RoundOptions
 
     @property
     def tasks(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tailrace.core import can_share_memory, tune_process_grid
 from tailrace.io.placement import Triple
 
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
@@ -30,7 +30,7 @@ class TransposeProgram:
 
     settings: tuple[ComputeSetting, ...]
     methods: tuple[str, ...]
-    rhythm: Rhythm
+    rhythm: RoundOptions
 
     @property
     def tasks(self) -> int:

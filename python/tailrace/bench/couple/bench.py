@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..bench import Bench
-from ..options import Against, Directories, Precision, ResultOptions, Rhythm, Whole, check_precision, numbers, size_of
+from ..options import (
+    Against,
+    Directories,
+    Precision,
+    ResultOptions,
+    RoundOptions,
+    Whole,
+    check_precision,
+    numbers,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from tailrace.io.placement import Triple
@@ -58,7 +68,7 @@ class CoupleBench(Bench):
     ] = None
     precision: Precision = "float64"
     directories: Directories = field(default_factory=list)
-    rhythm: Rhythm = field(default_factory=Rhythm)
+    rhythm: RoundOptions = field(default_factory=RoundOptions)
     results: ResultOptions = field(default_factory=ResultOptions)
     against: Against = None
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.job import Job
 from ..records.records import Cell
 from .setting import CoupleSetting, StreamVariant
@@ -42,7 +42,7 @@ class CouplePlan:
 
     settings: tuple[CoupleSetting, ...]
     variants: tuple[StreamVariant, ...]
-    rhythm: Rhythm
+    rhythm: RoundOptions
 
     @property
     def size(self) -> int:

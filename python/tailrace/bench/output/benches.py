@@ -10,7 +10,7 @@ import typer
 
 from ..bench import Bench
 from ..io.grid_options import GridOptions
-from ..options import Directories, ResultOptions, Rhythm, RoundCount, chosen
+from ..options import Directories, ResultOptions, RoundOptions, RoundCount, chosen
 
 if TYPE_CHECKING:
     from ..ranks.job import Job
@@ -40,7 +40,7 @@ class OverlapBench(Bench):
     ] = 0.0
     caches: Annotated[str, typer.Option("--caches", help="page cache,synced, or one of them.")] = "page cache,synced"
     directories: Directories = field(default_factory=list)
-    rhythm: Rhythm = field(default_factory=lambda: Rhythm(rounds=3))
+    rhythm: RoundOptions = field(default_factory=lambda: RoundOptions(rounds=3))
     results: ResultOptions = field(default_factory=ResultOptions)
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
@@ -71,7 +71,7 @@ class StepsBench(Bench):
     grid: GridOptions = field(default_factory=GridOptions)
     count: Annotated[int, typer.Option("--count", min=2, help="Tiny steps in a series.")] = 1000
     directories: Directories = field(default_factory=list)
-    rhythm: Rhythm = field(default_factory=Rhythm)
+    rhythm: RoundOptions = field(default_factory=RoundOptions)
     results: ResultOptions = field(default_factory=ResultOptions)
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:

@@ -16,7 +16,7 @@ from tailrace.io import series as arrays
 
 from ..io.held_values import values_of
 from ..io.setting import IoSetting
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.noise import Warmer, Watch
@@ -43,7 +43,7 @@ class OverlapProgram:
     settings: tuple[tuple[IoSetting, str], ...]  # each with where the data go: page cache, synced
     variants: tuple[Variant, ...]
     buffers: int
-    rhythm: Rhythm
+    rhythm: RoundOptions
     compute: float
 
     @property

@@ -12,7 +12,7 @@ from tailrace.io.placement import triple
 
 from ..io.held_values import values_of
 from ..io.setting import IoSetting
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
@@ -47,7 +47,7 @@ class MemoryProgram:
         for number, setting in enumerate(self.settings):
             round_robin = RoundRobin(job, number, emit, job.directories[setting.directory])
             work = partial(self._measure, comm, setting, job.directories[setting.directory], round_robin)
-            round_robin.run({self.variant.name: work}, Rhythm(self.rounds), first=1)
+            round_robin.run({self.variant.name: work}, RoundOptions(self.rounds), first=1)
 
     def _measure(self, comm: MPI.Comm, setting: IoSetting, directory: Path, round_robin: RoundRobin) -> bool:
         """The peak on the worst rank while a series is open and its steps are written."""

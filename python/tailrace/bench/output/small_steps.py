@@ -15,7 +15,7 @@ from tailrace.parallel import agree
 
 from ..io.held_values import values_of
 from ..io.setting import IoSetting
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.limits import PlainFile
@@ -51,7 +51,7 @@ class StepsProgram:
 
     settings: tuple[IoSetting, ...]
     variants: tuple[Variant, ...]
-    rhythm: Rhythm
+    rhythm: RoundOptions
 
     @property
     def tasks(self) -> int:

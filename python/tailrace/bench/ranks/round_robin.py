@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailrace.core import InputError, IoError
 
-from ..options import Rhythm
+from ..options import RoundOptions
 from ..records.records import Cell, Failure, Measurement
 from .events import Begin, Done, Emit, Note
 from .job import Job
@@ -37,7 +37,7 @@ class RoundRobin:
         self.failed = {name for setting, name in job.failed if setting == number}  # variants that are not tried again
         self.round = self.order = 0
 
-    def run(self, variants: Mapping[str, Callable[[], bool]], rhythm: Rhythm, first: int = 0) -> None:
+    def run(self, variants: Mapping[str, Callable[[], bool]], rhythm: RoundOptions, first: int = 0) -> None:
         """Run all rounds of all variants. A variant is a function that returns False if it has failed.
 
         :param rhythm: its seed gives the order in a round, which is the same on all ranks.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class Session:
+class BenchSession:
     """A run that leaves a valid file of results and no other data, however it ends.
 
     :param directories: the measured directories by name.

@@ -80,7 +80,7 @@ class ResultFile:
                 self.path.unlink()
 
 
-class Results:
+class BenchResults:
     """The records of one or several files."""
 
     def __init__(self, records: Iterable[Record], notes: Iterable[str] = ()) -> None:
@@ -97,7 +97,7 @@ class Results:
         return [run for run in self.runs if run.run not in self.ended]
 
 
-def read_results(*paths: Path) -> Results:
+def read_results(*paths: Path) -> BenchResults:
     """Read files of results. A last line that is not whole is left out with a note.
 
     :raises ResultError: a file cannot be read or another line is wrong; the message has file and line.
@@ -106,7 +106,7 @@ def read_results(*paths: Path) -> Results:
     notes: list[str] = []
     for path in paths:
         records += _records_of(path, notes)
-    return Results(records, notes)
+    return BenchResults(records, notes)
 
 
 def _records_of(path: Path, notes: list[str]) -> Iterator[Record]:
@@ -153,7 +153,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_csv(results: Results, path: Path) -> None:
+def write_csv(results: BenchResults, path: Path) -> None:
     """Write one row per measurement or failure; phases have columns `phase_NAME`, counts `count_NAME`."""
     rows = [one.to_json() for one in results.measurements] + [one.to_json() for one in results.failures]
     for row in rows:

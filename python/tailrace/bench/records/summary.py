@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .records import Cell, Measurement
-from .results import Results
+from .results import BenchResults
 
 SIGNIFICANT = 0.05  # two samples differ if they are less likely than this to come from one distribution
 LEAST_RATIO = 1.05  # medians closer than this are a tie, however sure
@@ -202,7 +202,7 @@ def share(summary: Summary, limits: Sequence[Summary]) -> float | None:
     return summary.rate.median / fastest if fastest > 0 else None
 
 
-def rankings(results: Results) -> list[Ranking]:
+def rankings(results: BenchResults) -> list[Ranking]:
     """The variants of each setting, ranked; a variant that wrote wrong values in any round has no rank."""
     found: dict[Cell, list[Summary]] = defaultdict(list)
     for one in summarise(results.measurements):

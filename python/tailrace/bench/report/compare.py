@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..records.records import Cell
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import LEAST_RATIO, SIGNIFICANT, Spread, Summary, differ_by, probability, summarise
 from .figures import times
 
@@ -69,7 +69,7 @@ class Change:
         return "tie"
 
 
-def against(new: Results, old: Results) -> list[Change]:
+def against(new: BenchResults, old: BenchResults) -> list[Change]:
     """Compare the cells of two files: first those of the new one in their order, then those that only the old one has.
 
     Cells are the same if all fields of `Cell` are equal. Their times are compared as in `summary.differ`.

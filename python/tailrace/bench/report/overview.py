@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..records.records import Cell
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Summary
 from .verdicts import Verdict, verdicts
 from .words import Settings
@@ -16,7 +16,7 @@ from .words import Settings
 class Overview:
     """The settings of a file with their verdicts."""
 
-    results: Results
+    results: BenchResults
 
     @cached_property
     def settings(self) -> Settings:

@@ -12,7 +12,7 @@ from typing import Any
 from tailrace.files.regular import open_regular
 from tailrace.files.whole import write_text
 
-from ..records.results import COLUMNS, Results
+from ..records.results import COLUMNS, BenchResults
 from . import contents, flames, panels, scaling
 from .compare import Change
 from .compare import against as compare
@@ -75,7 +75,7 @@ def _begins(path: Path, text: str) -> bool:
         return bool(file.read(len(text)) == text.encode())
 
 
-def write_report(results: Results, path: Path, *, against: Results | None = None) -> None:
+def write_report(results: BenchResults, path: Path, *, against: BenchResults | None = None) -> None:
     """Write a report. Missing directories are created; an earlier report is replaced when the new one is whole.
 
     :param against: earlier results to compare with.
@@ -87,7 +87,7 @@ def write_report(results: Results, path: Path, *, against: Results | None = None
     write_text(path, text)
 
 
-def page(results: Results, against: Results | None = None) -> str:
+def page(results: BenchResults, against: BenchResults | None = None) -> str:
     """The text of the HTML file."""
     overview = Overview(results)
     old = Overview(against) if against is not None else None
@@ -173,7 +173,7 @@ def _charts(name: str) -> Element:
     return element("div", class_="charts", data_section=name)
 
 
-def _title(results: Results) -> str:
+def _title(results: BenchResults) -> str:
     began = f" of {results.runs[0].began[:10]}" if results.runs else ""
     return text_of(element("title", visible(f"Benchmark report{began}")))
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tailrace.text import counted
 
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Summary, share
 from .figures import figure_of, percent, seconds, significant
 from .markup import visible
@@ -23,7 +23,7 @@ from .verdicts import Verdict, certainty, sentence, tallies, warnings
 _WIDTH = 120  # characters, if the output is not a terminal
 
 
-def print_tables(results: Results, stream: TextIO | None = None) -> None:
+def print_tables(results: BenchResults, stream: TextIO | None = None) -> None:
     """Print the ranking of every setting.
 
     :param stream: the output; standard output by default.
@@ -102,7 +102,7 @@ def _errors(overview: Overview, verdict: Verdict) -> Iterable[str]:
     return (f"{name}: {' '.join(error.split())}" for name, error in sorted(found))
 
 
-def _about_runs(results: Results) -> Iterable[str]:
+def _about_runs(results: BenchResults) -> Iterable[str]:
     if results.interrupted:
         yield f"{counted(len(results.interrupted), 'run')} of {len(results.runs)} interrupted; cells may be missing."
     yield from results.notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tailrace.text import counted
 
 from ..records.records import Cell, Failure
-from ..records.results import Results
+from ..records.results import BenchResults
 from ..records.summary import Ranking, Summary, probability, rankings, share, summarise
 from .figures import figure_of, percent, significant, times
 from .words import Settings
@@ -49,7 +49,7 @@ class Verdict:
         return max(self.limits, key=lambda one: one.rate.median, default=None)
 
 
-def verdicts(results: Results, settings: Settings) -> list[Verdict]:
+def verdicts(results: BenchResults, settings: Settings) -> list[Verdict]:
     """A verdict for each setting, in the order in which they were measured."""
     ranked = {one.setting: one for one in rankings(results)}
     members: dict[Cell, list[Summary]] = defaultdict(list)

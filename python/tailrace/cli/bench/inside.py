@@ -43,7 +43,7 @@ def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
 
     from tailrace.bench.ranks.driver import run_here
     from tailrace.bench.ranks.events import nothing
-    from tailrace.bench.ranks.session import Session
+    from tailrace.bench.ranks.session import BenchSession
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
     nodes = comm.allreduce(int(node.rank == 0))
@@ -51,7 +51,7 @@ def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
     if comm.rank == 0:
         try:
             check_files(bench)
-            session = Session(directories, bench.results.out, append=bench.results.append, nodes=nodes)
+            session = BenchSession(directories, bench.results.out, append=bench.results.append, nodes=nodes)
             scratch = session.directories
         except (OSError, ValueError) as problem:
             error = str(problem)

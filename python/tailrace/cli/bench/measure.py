@@ -37,7 +37,7 @@ def told() -> Iterator[None]:
 def measure(bench: Bench) -> None:
     """Measure all jobs of a bench and end the command, with 1 if something has failed."""
     from tailrace.bench.options import named
-    from tailrace.bench.ranks.session import Session
+    from tailrace.bench.ranks.session import BenchSession
 
     with told():
         directories = {} if bench.directories is None else named(bench.directories)
@@ -51,7 +51,7 @@ def measure(bench: Bench) -> None:
         watched = Watched(results.out) if bench.darshan else None
         marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
         begin = watched.start if watched else pair.start if bench.paired else start
-        with Session(directories, results.out, limit=results.limit, append=results.append, **marks) as session:
+        with BenchSession(directories, results.out, limit=results.limit, append=results.append, **marks) as session:
             for job in bench.jobs(session.directories, launch.size()):
                 session.run(job, begin)
         failures = session.failures + (_add(watched, results.out, session.notes) if watched else 0)

@@ -152,7 +152,7 @@ class _Pair:
 
     def wait(self) -> int:
         told, why = False, ""
-        request = launch.Request(self._simulation, self._ask)
+        request = launch.LaunchRequest(self._simulation, self._ask)
         while self._simulation.poll() is None and not why:
             if self._asked:
                 request.make()

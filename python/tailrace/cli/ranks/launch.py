@@ -120,7 +120,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     assert process.stderr is not None
     errors = mpi_messages.forward(process.stderr)
     former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-    request = None if ask is None else Request(process, ask)
+    request = None if ask is None else LaunchRequest(process, ask)
     lost, why = LostRanks(process.pid, ranks), ""
     try:
         while process.poll() is None and not why:
@@ -143,7 +143,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
-class Request:
+class LaunchRequest:
     """The request to a job to end itself, by the signal that `job` gives."""
 
     def __init__(self, process: subprocess.Popen[Any], ask: signal.Signals) -> None:

@@ -8,7 +8,7 @@ from helpers.inputs.bench_results import MACHINE, Made, clear_case
 from tailrace.bench.advise.advice import advise
 from tailrace.bench.advise.load import GIB
 from tailrace.bench.advise.question import AdviceError, Question
-from tailrace.bench.records.results import Results
+from tailrace.bench.records.results import BenchResults
 
 OUTPUT, CHECKPOINT = Question("output"), Question("checkpoint")
 
@@ -38,7 +38,7 @@ def test_parameters_are_part_of_the_answer():
 def test_outputs_take_figures_of_the_page_cache_and_say_so():
     made = clear_case()
     cached = Made(cache="page cache", run="two").way("hdf5", 0.02).way("bp5", 0.05)
-    found = advise(Results([*made.all(), *cached.all()]), OUTPUT)
+    found = advise(BenchResults([*made.all(), *cached.all()]), OUTPUT)
     assert found.engine == "hdf5"
     assert any("page cache" in note for note in found.notes)
     synced = advise(made.results(), OUTPUT)
@@ -48,7 +48,7 @@ def test_outputs_take_figures_of_the_page_cache_and_say_so():
 def test_synced_figures_are_taken_where_those_of_the_page_cache_are_far_away():
     far = Made(cache="page cache", run="two", shape=(16, 16, 16)).way("hdf5", 0.02).way("bp5", 0.05)
     found = advise(
-        Results([*clear_case().all(), *far.all()]), Question("output", ranks=4, shape=(256, 256, 256), variables=1)
+        BenchResults([*clear_case().all(), *far.all()]), Question("output", ranks=4, shape=(256, 256, 256), variables=1)
     )
     assert found.engine == "bp5"
     assert any("none of the page cache were measured near it" in note for note in found.notes)
@@ -64,7 +64,7 @@ def test_the_only_way_of_raw_is_said_to_be_one_of_several():
 def test_checkpoints_take_synced_figures_only():
     made = clear_case()
     cached = Made(cache="page cache", run="two").way("raw", 0.01).way("raw", 0.05, strategy="dist")
-    found = advise(Results([*made.all(), *cached.all()]), CHECKPOINT)
+    found = advise(BenchResults([*made.all(), *cached.all()]), CHECKPOINT)
     assert (found.engine, found.parameters) == ("raw", {"strategy": "dist"})
     assert "synced" in found.reasons[0]
     with pytest.raises(AdviceError, match="no synced writes"):
@@ -85,7 +85,7 @@ def test_checkpoints_of_a_run_are_raw_and_a_faster_engine_is_named():
 
 def test_the_nearest_setting_is_taken_and_said():
     near, far = clear_case(ranks=4), Made(ranks=16, run="two").way("hdf5", 0.1).way("bp5", 0.2)
-    both = Results([*near.all(), *far.all()])
+    both = BenchResults([*near.all(), *far.all()])
     assert advise(both, Question(ranks=12)).engine == "hdf5"
     found = advise(both, Question(ranks=3, shape=(256, 256, 128)))
     assert found.engine == "bp5"
@@ -215,7 +215,7 @@ def test_a_factor_of_four_is_near_enough():
 
 
 def test_several_directories_need_a_choice():
-    both = Results([*clear_case().all(), *Made(directory="ram", run="two").way("raw", 0.1).way("bp5", 0.3).all()])
+    both = BenchResults([*clear_case().all(), *Made(directory="ram", run="two").way("raw", 0.1).way("bp5", 0.3).all()])
     with pytest.raises(AdviceError, match="several directories, 'disk', 'ram'; choose by --directory"):
         advise(both, OUTPUT)
     assert advise(both, Question(directory="disk")).engine == "bp5"
@@ -225,10 +225,10 @@ def test_several_directories_need_a_choice():
 def test_results_of_two_machines_are_not_mixed():
     other = Made(run="two", machine={**MACHINE, "cores": 64}).way("hdf5", 0.1)
     with pytest.raises(AdviceError, match="of 2 machines"):
-        advise(Results([*clear_case().all(), *other.all()]), OUTPUT)
+        advise(BenchResults([*clear_case().all(), *other.all()]), OUTPUT)
 
 
 def test_runs_without_writes_and_other_allocations_are_of_no_other_machine():
     imported = Made(run="two", machine={}).limit(0.1)
     more_nodes = Made(run="three", machine={**MACHINE, "nodes": 4}).way("hdf5", 0.21)
-    assert advise(Results([*clear_case().all(), *imported.all(), *more_nodes.all()]), OUTPUT).engine == "bp5"
+    assert advise(BenchResults([*clear_case().all(), *imported.all(), *more_nodes.all()]), OUTPUT).engine == "bp5"

@@ -7,7 +7,7 @@ from mpi4py import MPI
 
 from helpers.harness.bench_runs import cells, interrupted, refused, run, run_here
 from helpers.inputs.small_benches import grid
-from tailrace.bench.options import Rhythm
+from tailrace.bench.options import RoundOptions
 from tailrace.bench.output.benches import OverlapBench
 from tailrace.bench.output.overlap import Computing, OverlapRounds, rounded_up
 from tailrace.bench.report.compare import against
@@ -68,7 +68,7 @@ def test_runs_that_compute_for_another_time_are_not_compared(tmp_path, monkeypat
         monkeypatch.setattr(OverlapRounds, "_slowest_step", lambda _, slowest=slowest: slowest)
         place = tmp_path / str(number)
         place.mkdir()
-        one = OverlapBench(grid((6, 5, 4)), compute=compute, caches="page cache", rhythm=Rhythm(1))
+        one = OverlapBench(grid((6, 5, 4)), compute=compute, caches="page cache", rhythm=RoundOptions(1))
         found.append(run_here(place, one))
         assert not found[-1].failures
     sources = [{m.cell.source for m in one.measurements} for one in found]

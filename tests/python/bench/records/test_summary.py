@@ -6,7 +6,7 @@ import math
 import pytest
 
 from tailrace.bench.records.records import Cell, Measurement
-from tailrace.bench.records.results import Results
+from tailrace.bench.records.results import BenchResults
 from tailrace.bench.records.summary import Spread, differ, probability, rankings, share, summarise
 
 
@@ -72,7 +72,7 @@ def test_ranking_with_ties_limits_and_wrong_values():
         *rounds("sion", (0.1, 0.1, 0.1, 0.1, 0.1), verified=False),
         *rounds("pwrite", (0.9, 0.8, 0.85, 0.95, 0.9), role="limit"),
     ]
-    [ranking] = rankings(Results(measurements))
+    [ranking] = rankings(BenchResults(measurements))
     assert [one.cell.name for one in ranking.variants] == ["raw", "hdf5", "bp5"]
     assert [one.cell.name for one in ranking.best] == ["raw", "hdf5"]
     assert share(ranking.variants[0], ranking.limits) == pytest.approx(0.9 / 1.1)

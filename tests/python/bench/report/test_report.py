@@ -13,7 +13,7 @@ import pytest
 
 from helpers.inputs.benchmarks import NOISE, cell, results, rich_example, rounds, run, small
 from tailrace.bench.records.records import Failure
-from tailrace.bench.records.results import Results
+from tailrace.bench.records.results import BenchResults
 from tailrace.bench.report.compare import against
 from tailrace.bench.report.figures import seconds, significant
 from tailrace.bench.report.flames import MOST_RANKS, calls
@@ -107,7 +107,7 @@ def test_names_and_errors_of_any_characters_stay_texts():
     measured = rounds(odd, 1.0, phases={HOSTILE: 0.5}, disturbed={1: HOSTILE}, stacks=stacks)
     measured += rounds(cell(HOSTILE, directory=HOSTILE, cache=HOSTILE, role="limit"), 1.0)
     odd_run = run("run 1", command=HOSTILE, machine={HOSTILE: HOSTILE}, notes=[HOSTILE], began=HOSTILE)
-    found = Results([odd_run, *measured, Failure(odd, 9, HOSTILE, "run 1")], [HOSTILE])
+    found = BenchResults([odd_run, *measured, Failure(odd, 9, HOSTILE, "run 1")], [HOSTILE])
     text = page(found, found)
     parsed = Page(text)
     assert parsed.tags.count("script") == 2 and parsed.tags.count("style") == 1

@@ -12,7 +12,7 @@ from helpers.harness import mpi_run
 from tailrace.bench.ranks.description import describe
 from tailrace.bench.ranks.driver import Driver
 from tailrace.bench.ranks.driver import run_here as measure
-from tailrace.bench.records.results import ResultFile, Results, read_results
+from tailrace.bench.records.results import ResultFile, BenchResults, read_results
 from tailrace.bench.records.summary import Summary, summarise
 
 FILE = "r.jsonl"
@@ -22,7 +22,7 @@ def command(*words):
     return [sys.executable, "-m", "tailrace.cli", "bench", *map(str, words), "-o", FILE]
 
 
-def run(directory, *words, code=0, limit=250) -> Results:
+def run(directory, *words, code=0, limit=250) -> BenchResults:
     """Run a benchmark to its end; what it has stored. It must leave nothing else."""
     done = mpi_run.finish(mpi_run.start(command(*words), directory), limit)
     assert done.code == code, done.text
@@ -32,7 +32,7 @@ def run(directory, *words, code=0, limit=250) -> Results:
     return found
 
 
-def run_here(directory, bench) -> Results:
+def run_here(directory, bench) -> BenchResults:
     """Measure all jobs of a bench on this process alone, without a command; what they have stored."""
     with ResultFile(directory / FILE) as file:
         file.add(replace(describe({"here": directory}, 1), run="one"))
@@ -50,7 +50,7 @@ def refused(directory, *words) -> str:
     return done.text
 
 
-def interrupted(directory, *words, records=2, limit=200) -> Results:
+def interrupted(directory, *words, records=2, limit=200) -> BenchResults:
     """Interrupt a benchmark when it has stored so many records; what it has stored by then."""
     process = mpi_run.start(command(*words), directory)
     path, until = directory / FILE, time.monotonic() + limit
@@ -69,7 +69,7 @@ def interrupted(directory, *words, records=2, limit=200) -> Results:
     return found
 
 
-def cells(found: Results, role: str = "way") -> list[Summary]:
+def cells(found: BenchResults, role: str = "way") -> list[Summary]:
     """The cells of ways or limits; each has all its rounds, and times that can be."""
     chosen = [one for one in summarise(found.measurements) if one.cell.role == role]
     for one in chosen:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bench.records.records import Cell, End, Failure, Measurement, Record, Run
-from tailrace.bench.records.results import ResultFile, Results
+from tailrace.bench.records.results import ResultFile, BenchResults
 
 MACHINE = {"processor": "a test", "cores": 8, "memory": 2**34, "nodes": 1, "system": "Linux"}
 WOBBLE = (0.98, 1.0, 1.02, 0.99, 1.01, 1.03, 0.97)  # of the rounds
@@ -85,9 +85,9 @@ class Made:
                 )
             )  # fmt: skip
 
-    def results(self) -> Results:
+    def results(self) -> BenchResults:
         """As if they had been read from a file."""
-        return Results(self.all())
+        return BenchResults(self.all())
 
     def file(self, path: Path) -> Path:
         """A file of them."""

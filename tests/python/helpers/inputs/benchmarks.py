@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tailrace.bench.records.records import Cell, End, Failure, Measurement, Record, Run
-from tailrace.bench.records.results import Results
+from tailrace.bench.records.results import BenchResults
 
 NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03, 1.005)  # of rounds, by which their seconds are multiplied
 SPEED = {"raw": 2.0, "hdf5": 1.2, "bp5": 1.9, "mpiio": 1.0, "sion": 1.4}  # GiB/s on one rank
@@ -54,14 +54,14 @@ def rounds(one: Cell, seconds: float, noise: Sequence[float] = NOISE, **changes:
     ]
 
 
-def results(*parts: Iterable[Record], ended: bool = True, notes: Iterable[str] = ()) -> Results:
+def results(*parts: Iterable[Record], ended: bool = True, notes: Iterable[str] = ()) -> BenchResults:
     records: list[Record] = [run()]
     for part in parts:
         records += part
-    return Results([*records, *([End("run 1", "2026-03-14T15:19:26+01:00")] if ended else [])], notes)
+    return BenchResults([*records, *([End("run 1", "2026-03-14T15:19:26+01:00")] if ended else [])], notes)
 
 
-def small(slower: dict[str, float] | None = None, noise: Sequence[float] = NOISE) -> Results:
+def small(slower: dict[str, float] | None = None, noise: Sequence[float] = NOISE) -> BenchResults:
     """Five engines and a limit in two settings; `slower` multiplies the seconds of some of them."""
     parts = []
     for ranks in (1, 2):
@@ -90,7 +90,7 @@ def _phases(one: Cell, seconds: float) -> dict[str, float]:
     return {name: share * seconds for name, share in shares.items()}
 
 
-def rich_example(factor: float = 1.0) -> Results:
+def rich_example(factor: float = 1.0) -> BenchResults:
     """All that a report can show: scalings, caches, two directories, groups of rounds, failures, wrong values."""
     parts: list[Iterable[Record]] = []
     sizes = [(64, 64, 64), (128, 128, 128), (256, 256, 256)]
