@@ -1,4 +1,4 @@
-"""Calls of users' code on all ranks: the failure of one is an error on all, and no rank waits without end."""
+"""Calls of users' code on all ranks: a failure on one rank is an error on all, and no rank waits without end."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def call_together(
 ) -> Any:
     """The result of `work`, which may communicate. Collective.
 
-    :param comm: a communicator for this alone: calls of a rank that failed must not match collective calls of `work`.
-    :param label: what it is, for messages: "analysis 'budget'"; `path` is its file.
-    :param where: what it is doing, such as "at step 40, t = 0.4".
-    :param sign: names of what a result has, which must be the same on all ranks.
-    :raises AnalysisError: whatever it raises, on any rank, is raised on all of them.
+    :param comm: a communicator of its own: calls of a rank that failed must not match collective calls of `work`.
+    :param label: its name in messages, such as "analysis 'budget'"; `path` is its file.
+    :param where: the occasion, such as "at step 40, t = 0.4".
+    :param sign: returns the names in a result, which must be the same on all ranks.
+    :raises AnalysisError: `work` raised an error on a rank; the error is raised on all ranks.
     """
     result, error = None, None
     signature: list[str] = []
@@ -51,7 +51,7 @@ def call_together(
 
 
 def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], what: str) -> None:
-    """Wait for the others; raise where one failed, or where the ranks have different results."""
+    """Wait for the others; raise if a rank failed, or if the results of the ranks differ."""
     from mpi4py import MPI
 
     number = zlib.crc32("\n".join(signature).encode())
@@ -77,7 +77,7 @@ def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], wha
 def wait_for_others(comm: MPI.Comm, request: MPI.Request, error: str) -> None:
     """Wait for a request with a limit: the others may wait for this rank in a collective call of the user's code.
 
-    Where they do not come, the program ends.
+    If they do not come in time, the program ends.
     """
     deadline = clock.monotonic() + PATIENCE
     while not request.Test():

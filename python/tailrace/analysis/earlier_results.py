@@ -1,4 +1,4 @@
-"""Earlier results of analyses: replaced by `tailrace analyse` only where the user says so, and never those of a run."""
+"""Earlier results of analyses: `tailrace analyse` replaces them only on request, and never those of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def of_analysis(out: Path, name: str, engine: str) -> list[ExistingResult]:
-    """The results of an analysis in the directory `out`. Local."""
+    """The results of an analysis in the directory `out`."""
     found: list[ExistingResult] = []
     for each in result_names(name):
         found += [*of_table(out / f"{each}.csv"), *of_series(out / default_path(each, engine))]
@@ -33,11 +33,11 @@ def of_analysis(out: Path, name: str, engine: str) -> list[ExistingResult]:
 
 
 class EarlierResults:
-    """The right of `tailrace analyse` to write its results: earlier ones are set aside until it has a step. Collective.
+    """Room for the results of `tailrace analyse`: earlier results are set aside until there is a new step. Collective.
 
-    :param names: of the scripts.
+    :param names: names of the scripts.
     :param beside: the analysis belongs to a run, whose earlier results it may replace or go on with.
-    :raises InputError: there are earlier results, or such that a run made.
+    :raises InputError: there are earlier results, or results that a run made.
     :raises IoError: another program writes them.
     """
 
@@ -73,7 +73,7 @@ class EarlierResults:
             self._earlier.set_aside(files_of(found))
 
     def replace(self) -> None:
-        """The new results have a step: remove the earlier ones. Later calls do nothing."""
+        """Remove the earlier results, because the new ones have a step. Later calls do nothing."""
         if self._earlier is not None:
             self._earlier.remove()
 
@@ -84,12 +84,12 @@ class EarlierResults:
 
 
 def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, may_stay: bool) -> list[ExistingResult]:
-    """Check that analyses may write results. Local.
+    """Check that analyses may write results.
 
-    :param beside: they belong to a run, of which earlier results count as theirs.
-    :param may_stay: they replace earlier results, or go on with them.
+    :param beside: they belong to a run; earlier results of that run count as their own.
+    :param may_stay: earlier results are allowed: they are replaced or continued.
     :returns: the earlier results.
-    :raises InputError: there are some, or such that a run made.
+    :raises InputError: there are earlier results that are not allowed, or that a run made.
     """
     found = [one for name in names for one in of_analysis(out, name, engine)]
     theirs = [one for one in found if one.made_by == "run" or (one.made_by == "beside" and not beside)]
@@ -105,7 +105,7 @@ def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, ma
 
 
 def refusal(found: Sequence[ExistingResult], elsewhere: str, resume: str = "") -> str:
-    """The message where there are results, with the ways out. Local."""
+    """The error message about earlier results, with what the user can do."""
     return (
         f"there are results of an earlier run: {listed(found)}. Nothing was changed. Choose one: {resume}--overwrite, "
         f"to replace them; {elsewhere}"

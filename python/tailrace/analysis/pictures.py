@@ -1,4 +1,4 @@
-"""The pictures of an analysis: NAME-KEY-000123.png, each with a mark by which it is known. All functions are local."""
+"""The pictures of an analysis: NAME-KEY-000123.png, each with a mark that identifies it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mark(title: str) -> str:
 
 
 def entries(title: str, made_by: str) -> dict[str, str | None]:
-    """What the pictures tell of themselves; without the version of the program: equal figures are equal files."""
+    """The metadata of the pictures. The version of the program is left out, so that equal figures are equal files."""
     return {"Software": None, "Source": mark(title), "Comment": f"made by {made_by}"}
 
 
@@ -37,7 +37,7 @@ def is_ours(picture: Path, title: str) -> bool:
 
 
 def maker(picture: Path) -> str:
-    """Who made a picture, see `io.provenance`; "" where it does not say."""
+    """Who made a picture, see `files.provenance`; "" if unknown."""
     with open_regular(picture, "rb") as file:
         found = re.search(rb"Comment\0made by (\w+)", file.read(4096))
     return found[1].decode() if found else ""
@@ -50,7 +50,7 @@ def is_figure(value: Any) -> bool:
 
 
 def close_figures(figures: Mapping[str, Any]) -> None:
-    """Close the figures, on every rank: pyplot keeps each of its own until then."""
+    """Close the figures, on every rank: pyplot keeps every figure until it is closed."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         for figure in figures.values():

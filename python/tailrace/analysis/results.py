@@ -1,4 +1,4 @@
-"""What scripts return, and where it is stored: in rows of a CSV file, a Series, and pictures.
+"""The results of scripts, and where they are stored: rows of a CSV file, a series, and pictures.
 
 NAME.csv has the numbers, NAME.h5 (or that of another engine) fields, arrays and also the numbers, NAME-KEY-000123.png
 the figure of step 123. A resumed run first removes the results after its checkpoint.
@@ -43,7 +43,7 @@ _KEY = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass
 class ScriptResults:
-    """What one step of one script returned, by the way in which it is stored."""
+    """The results of one step of one script, sorted by how they are stored."""
 
     numbers: dict[str, float] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -51,13 +51,13 @@ class ScriptResults:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def signature(self) -> list[str]:
-        """What must be the same on all ranks; of figures, those of rank 0 count."""
+        """The names and kinds, which must be the same on all ranks; figures are left out, because rank 0 draws them."""
         kinds = (("number", list(self.numbers)), ("array", list(self.arrays)), ("field", list(self.fields)))
         return [f"{name} ({kind})" for kind, names in kinds for name in names]
 
 
 def sort(returned: Any, name: str) -> ScriptResults:
-    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them. Local.
+    """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them.
 
     :param name: the name of a result that is returned without one.
     :raises TypeError: a result has another type; the message has its key.
@@ -115,21 +115,21 @@ def _described(value: Any) -> str:
 
 @dataclass(frozen=True)
 class _WritePlan:
-    """What all ranks must know of the results of the leading rank before they write them."""
+    """What all ranks must know about the results of the leading rank before they write."""
 
     numbers: dict[str, float]
     arrays: dict[str, NDArray[Any]]
     fields: dict[str, tuple[str, Signs]]
-    pictures: int  # that it has drawn
+    pictures: int  # number of pictures drawn
 
 
 class ResultSink:
     """The results of one script. Collective over `comm`.
 
-    :param comm: all ranks; some may have no results of a step (`write`).
+    :param comm: all ranks; some may have no results for a step, see `write`.
     :param operators: the grid of the fields, and this rank's part of it.
-    :param attributes: those of the source; with them the series of results can be analysed, too.
-    :param provenance: how the results come about, see `io.provenance`.
+    :param attributes: attributes of the source; with them the series of results can be analysed, too.
+    :param provenance: the origin of the results, see `files.provenance`.
     :param resume_step: continue after this step: later results are dropped. None: older results are replaced.
     :raises InputError: there are files of something else.
     :raises IoError: the files cannot be written.
@@ -157,12 +157,12 @@ class ResultSink:
         }
         self.table = directory / f"{name}.csv"
         self.path = directory / default_path(name, engine)
-        self._rows: TimeSeries | None = None  # of rank 0
+        self._rows: TimeSeries | None = None  # on rank 0
         self._series: series.ArraySeries | None = None
         self._last: int | None = None
         self.written = 0  # steps with numbers, arrays or fields
         self.pictures = 0
-        self._lock: FileLock | None = None  # of rank 0, as long as there may be more results
+        self._lock: FileLock | None = None  # on rank 0, as long as there may be more results
         on_root(comm, self._take_lock)
         try:
             check_results(directory, name, engine, comm)
@@ -174,7 +174,7 @@ class ResultSink:
             self._open_series()
 
     def summary(self, more: str = "") -> str:
-        """A line on what has been stored and where; `more` comes in between. Local, the same on all ranks."""
+        """A line: what was stored, then `more`, then where. Local, the same on all ranks."""
         kinds = [(self.written, "step", " with results", ".*"), (self.pictures, "picture", "", "-*.png")]
         stored = [(counted(count, what) + rest, end) for count, what, rest, end in kinds if count]
         said = " and ".join(words for words, _ in stored) or "no results"
@@ -289,7 +289,7 @@ class ResultSink:
         self._last = index
 
     def _lead(self, index: int, results: ScriptResults) -> _WritePlan | Exception:
-        """Draw the figures, on one rank; return what the other ranks must know, or the error for all of them."""
+        """Draw the figures, on one rank; return the plan for the other ranks, or the error for all."""
         for key, figure in results.figures.items():
             path = self._directory / f"{self.name}-{key}-{index:06d}.png"
             try:
@@ -302,7 +302,7 @@ class ResultSink:
         return _plan_of(results)
 
     def beside(self, name: str, resume_step: int | None = None) -> ResultSink:
-        """One of another name in the same directory, empty or with the results up to a step."""
+        """A Sink of another name in the same directory, empty or with the results up to a step."""
         return ResultSink(
             self._directory, name, self._comm, self.operators,
             engine=self._engine, attributes=self._attributes, provenance=self._provenance, resume_step=resume_step,
@@ -356,7 +356,7 @@ def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> No
             with series.open(path, "r", comm=comm) as stored:
                 if stored.attributes.get("analysis") != name and (len(stored) or kind == "nothing"):
                     foreign = path
-        except (Error, OSError, ValueError):  # beside our table: of a program that was killed as it began
+        except (Error, OSError, ValueError):  # beside our table: a program was killed as it began
             if kind == "nothing" or on_root(comm, lambda: is_foreign_file(str(path))):
                 foreign = path
     if foreign is not None:
@@ -371,7 +371,7 @@ def _title_of(name: str) -> str:
 
 
 def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:
-    """The last step whose results are complete; None where there are none. Collective.
+    """The last step whose results are complete; None if there is no such step. Collective.
 
     A program that was killed may have written a row in one file and not yet in the other: the earlier step counts.
     """

@@ -1,4 +1,4 @@
-"""Scripts: loading them, and making objects with `step` of them.
+"""Load scripts, and make objects with `step` from them.
 
 A script is a Python file with a function `analyse(step)`, or with one class that has `step(self, step)` and may have
 `start(self, step)`, `finish(self)`, `save(self)`, `load(self, state)` and `merge(self, other)`. Further arguments of
@@ -30,7 +30,7 @@ Entry = Callable[..., Any]
 
 @dataclass
 class Script:
-    """A loaded script: `make` returns an object with `step`. All methods are local.
+    """A loaded script: `make` returns an object with `step`.
 
     :param name: the name of the script and of its results.
     """
@@ -88,10 +88,10 @@ class _Function:
 
 
 def load(word: str, directory: Path = Path(), name: str = "") -> Script:
-    """Run the file of a script, and find its function or class. Local.
+    """Run the file of a script, and find its function or class.
 
     :param word: as `case.scripts.find_analysis` takes it.
-    :raises InputError: there is no such file, or it has not exactly one function or class to run.
+    :raises InputError: the file does not exist, or does not have exactly one function or class to run.
     :raises AnalysisError: the file fails.
     """
     try:
@@ -113,7 +113,7 @@ def _run(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("Python finds no way to load this file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[label] = module  # where dataclasses look for it
+    sys.modules[label] = module  # dataclasses look for it there
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # as `python script.py` does: its neighbours can be imported
     spec.loader.exec_module(module)
@@ -152,7 +152,7 @@ def _methods(kind: type) -> set[str]:
 def _signature(entry: Entry) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(entry, eval_str=True).parameters
-    except NameError:  # an annotation with names for type checkers only
+    except NameError:  # an annotation uses a name that only type checkers import
         return inspect.signature(entry).parameters
 
 

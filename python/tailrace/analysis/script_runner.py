@@ -1,4 +1,4 @@
-"""A script at work on all ranks: it is made, started, given steps, saved and finished."""
+"""Run a script on all ranks: make its object, start it, give it steps, save its state, finish it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ScriptRunner:
     """A script that runs on the ranks of `comm`. All methods are collective.
 
-    :raises AnalysisError: whatever the script raises, on any rank, is raised on all of them.
+    :raises AnalysisError: the script raised an error on a rank; the error is raised on all ranks.
     """
 
     def __init__(self, script: Script, comm: MPI.Comm) -> None:
@@ -38,16 +38,16 @@ class ScriptRunner:
         self._operators: Operators | None = None
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Keep a state of a checkpoint: the script gets it when it starts, and until then `save` returns it. Local."""
+        """Keep a state from a checkpoint. The script gets it when it starts; until then `save` returns it. Local."""
         self._restored = saved
 
     @property
     def begun(self) -> bool:
-        """Whether the script has had a step, in this run or before the checkpoint that it goes on from. Local."""
+        """Whether the script has had a step, in this run or before its checkpoint. Local."""
         return self._started or self._restored is not None
 
     def _start(self, step: Step) -> None:
-        """Before the script's first step: call its `start`, where it has one, and load its state of the checkpoint."""
+        """Before the first step: call `start` of the script, if it has one, and load its state from the checkpoint."""
         if self._started:
             return
         if self.script.has("start"):
@@ -69,9 +69,9 @@ class ScriptRunner:
         return results
 
     def finish(self, step: Step | None = None) -> ScriptResults:
-        """What `finish` of the script returns; nothing where it has none or has not begun.
+        """The results of `finish` of the script; empty if it has no `finish` or has not begun.
 
-        :param step: the present state, to start a script that was restored and has had no step since.
+        :param step: the current state, to start a script that was restored and has had no step since.
         """
         if not self.begun or not self.script.has("finish"):
             return ScriptResults()
@@ -81,7 +81,7 @@ class ScriptRunner:
         return self._sorted(lambda: self._object.finish(), "at its end")
 
     def save(self) -> dict[str, Any] | None:
-        """The state of the script; None where it has no `save`, or has not begun."""
+        """The state of the script; None if it has no `save`, or has not begun."""
         if self._restored is not None:
             return self._restored
         if not self._started or not self.script.has("save"):
@@ -108,7 +108,7 @@ class ScriptRunner:
         self._call(merge_states, "when parts were merged")
 
     def close(self) -> None:
-        """Free the communicator, of which MPI has a limited number. Closing twice does nothing."""
+        """Free the communicator: MPI has a limited number. Closing twice does nothing."""
         if not self._closed:
             self._comm.Free()
         self._closed = True

@@ -23,7 +23,7 @@ from tailrace.io.values import STORED, is_stored
 
 
 def check(state: Any) -> dict[str, Any]:
-    """The state, in types that can be stored. Local.
+    """The state, in types that can be stored.
 
     :raises TypeError: it is no dict, or has a value that cannot be stored.
     """
@@ -51,12 +51,12 @@ def check(state: Any) -> dict[str, Any]:
 
 
 def kinds(state: Mapping[str, Any]) -> list[str]:
-    """Names and types, which must be the same on all ranks. Local."""
+    """Names and types, which must be the same on all ranks."""
     return [f"{key} ({type(value).__name__})" for key, value in state.items()]
 
 
 def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators: Operators) -> Packed:
-    """A state for a checkpoint; everything but Fields is that of rank 0. Local.
+    """A state for a checkpoint. Fields come from all ranks, everything else from rank 0.
 
     :param step: the last step that the script has seen.
     """
@@ -81,7 +81,7 @@ def pack(name: str, step: int | None, state: Mapping[str, Any] | None, operators
 
 
 def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple[int | None, dict[str, Any] | None]:
-    """The last step that a script had seen, and its state; None where the checkpoint has none. Collective."""
+    """The last step that a script had seen, and its state; None if the checkpoint has no state of it. Collective."""
     text = checkpoint.about.get(f"analysis/{name}")
     if text is None:
         return None, None
@@ -109,7 +109,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
 
 
 def whole(packed: list[Packed]) -> Packed:
-    """Several states as one. Local."""
+    """Several states as one."""
     found = Packed({}, {}, {})
     for one in packed:
         found.blocks.update(one.blocks)
@@ -119,7 +119,7 @@ def whole(packed: list[Packed]) -> Packed:
 
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:
-    """The values as one dimension, or their bytes where their type cannot be stored."""
+    """The values in one dimension, or their bytes if their type cannot be stored."""
     if is_stored(array.dtype):
         return np.ascontiguousarray(array).reshape(-1)
     data = np.ascontiguousarray(array).tobytes()

@@ -1,4 +1,4 @@
-"""Options that commands of `tailrace bench` share, and groups of them. All is local.
+"""Options that commands of `tailrace bench` share, and groups of options.
 
 A group is a frozen dataclass, each field of which is an option. A bench has groups among its own options. This module
 is read before a command is known, so it imports little.
@@ -43,7 +43,7 @@ Against = Annotated[Path | None, typer.Option("--against", metavar="FILE", help=
 
 @dataclass(frozen=True)
 class RoundOptions:
-    """How the rounds of a setting go: so many count, and one more, the first, does not."""
+    """The rounds of a setting: `rounds` rounds count, and one more before them does not."""
 
     rounds: RoundCount = 5
     seed: Annotated[int, typer.Option("--seed", help="Of the order in which ways take turns.")] = 0
@@ -51,7 +51,7 @@ class RoundOptions:
 
 @dataclass(frozen=True)
 class ColdRhythm(RoundOptions):
-    """The same, with cold reads."""
+    """The rounds of a setting with cold reads."""
 
     drop_caches: Annotated[
         bool, typer.Option("--drop-caches", help="Before cold reads, drop all caches of the machine; needs root.")
@@ -82,7 +82,7 @@ class ResultOptions:
 
 @dataclass(frozen=True)
 class SizeOptions:
-    """On how many ranks, and how many points in x, y and z."""
+    """Numbers of ranks, and points in x, y and z."""
 
     ranks: Ranks = ""
     whole: Whole = field(default_factory=list)
@@ -93,10 +93,10 @@ class SizeOptions:
         return ranks_of(self.ranks, started)
 
     def shapes(self, partition: Triple, whole: Sequence[Triple], each: Sequence[Triple] = ()) -> list[Triple]:
-        """The points of the wholes that are measured.
+        """The points of the grids that are measured.
 
         :param partition: the number of parts in x, y and z.
-        :param whole, each: sizes of wholes, and of a part, where the options give none.
+        :param whole, each: default sizes of whole grids, and of a part.
         :raises ValueError: a text is not three numbers, or a whole has fewer points than parts in a direction.
         """
         from .ranks.partition import shapes_of
@@ -110,7 +110,7 @@ def ranks_of(text: str, started: int | None) -> tuple[int, ...]:
     """Numbers of ranks, by default 1, 2, 4 up to the cores.
 
     :param started: ranks of the job that this program runs in; None outside MPI.
-    :raises ValueError: the text is no list of numbers, or the job has fewer ranks.
+    :raises ValueError: the text is not a list of numbers, or the job has fewer ranks.
     """
     from tailrace.machine import physical_cores
 
@@ -124,7 +124,7 @@ def ranks_of(text: str, started: int | None) -> tuple[int, ...]:
 
 
 def numbers(option: str, text: str) -> tuple[int, ...]:
-    """:raises ValueError: the text of the option is no list of numbers from 1."""
+    """:raises ValueError: the text of the option is not a list of numbers from 1."""
     words = text.split(",")
     if not all(word.strip().isdigit() and int(word) > 0 for word in words):
         raise ValueError(f"{option} {text}: expected numbers as 1,2,4")
@@ -140,9 +140,9 @@ def size_of(text: str) -> Triple:
 
 
 def chosen(option: str, text: str, known: Sequence[str], expected: str = "") -> tuple[str, ...]:
-    """The words of a comma-separated list, in the order of those that are known.
+    """The words of a comma-separated list, in the order of `known`.
 
-    :param expected: what is expected, in the words of the message; by default some of those that are known.
+    :param expected: the expected words, for the message; by default some of `known`.
     :raises ValueError: one is not known.
     """
     words = {word.strip() for word in text.split(",")}
@@ -159,7 +159,7 @@ def check_precision(precision: str) -> None:
 
 
 def named(directories: Sequence[str]) -> dict[str, Path]:
-    """Directories by name: NAME=DIR, or the last part of DIR. Where none is given, the working directory.
+    """Directories by name: NAME=DIR, or the last part of DIR; without directories, the working directory.
 
     :raises ValueError: there is no such directory, or two have one name.
     """

@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line. Functions are local unless they say collective, here and in the packages below."""

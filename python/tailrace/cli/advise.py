@@ -98,7 +98,7 @@ def advise(
 def _check(
     question: Question, results: list[Path], machine: str | None, stripes: int | None, fit_to: Path | None
 ) -> None:
-    """Options that exclude each other, and those that are missing."""
+    """End with an error if options exclude each other or are missing."""
     if sum(one is not None for one in (question.shape, question.local, question.state)) > 1:
         fail("--global, --local and --state all say the size of a step; give one of them")
     if not results and machine is None:
@@ -120,7 +120,7 @@ def _check(
 
 
 def _check_size(question: Question, variables: bool, precision: bool, predicts: bool) -> None:
-    """Options of a size that is not given, or that is given in bytes."""
+    """End with an error if --variables or --precision are given without a grid, or without need."""
     grid = question.shape is not None or question.local is not None
     if precision and not grid:
         fail("--precision is part of the size of a grid; give --global or --local")

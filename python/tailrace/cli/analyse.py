@@ -50,7 +50,7 @@ BesideStream = Annotated[str | None, typer.Option("--beside-stream", hidden=True
 
 
 class BesideOptions(NamedTuple):
-    """The analysis beside a run: its options."""
+    """The options of an analysis beside a run."""
 
     scripts: list[str]
     ranks: int
@@ -65,12 +65,12 @@ class BesideOptions(NamedTuple):
 
 
 def absolute_script(word: str) -> str:
-    """A script as the command takes it, so that another working directory changes nothing."""
+    """The word of a script with an absolute path, which stays valid in another working directory."""
     return str(Path(word).absolute()) if Path(word).is_file() else word
 
 
 def fields_beside(text: str, case: Case) -> list[str]:
-    """The fields of a comma-separated list, or those by default. An unknown field ends the program with an error."""
+    """The fields of a comma-separated list, or the default ones. An unknown field ends the program with an error."""
     from tailrace.io.names import COMPONENTS, FIELDS
 
     scalars = [scalar.name for scalar in case.scalar]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def problem(words: Sequence[str], values: Sequence[str], out: Path, *, resume: bool, overwrite: bool) -> str:
-    """A message that describes what is wrong with scripts and their parameters, or "" if nothing is wrong.
+    """A message about the errors of scripts and their parameters, or "".
 
     :param out: the directory of their results.
     :param resume: whether the scripts continue after earlier results.

@@ -35,7 +35,7 @@ def fail(text: object, code: int = 2) -> NoReturn:
 
 
 def enter(directory: Path) -> None:
-    """Make this the directory in which the program works; make it first where it is missing."""
+    """Make this the working directory of the program; create it if it is missing."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         os.chdir(directory)
@@ -44,7 +44,7 @@ def enter(directory: Path) -> None:
 
 
 def settle(case: Case) -> None:
-    """After the end of all ranks of a run: put back what a killed one has set aside."""
+    """After the end of all ranks of a run: put back the results that a killed run has set aside."""
     from tailrace.simulation.existing_results import settle as put_back
 
     try:

@@ -136,7 +136,7 @@ def _told(done: Converted) -> str:
 class _Bar:
     """The progress, on a terminal only. A context manager.
 
-    :param lines: the terminal is that of the program that started the ranks: a line at each tenth.
+    :param lines: print a line at each tenth: the terminal belongs to the program that started the ranks.
     """
 
     def __init__(self, *, shown: bool, lines: bool) -> None:

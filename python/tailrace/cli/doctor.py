@@ -30,9 +30,9 @@ class Finding:
 
 
 def examine(directory: str | Path = ".") -> list[Finding]:
-    """Examine everything. A failure becomes a finding; this function raises no exception. Local.
+    """Examine everything. A failure becomes a finding; this function raises no exception.
 
-    :param directory: where a run would write.
+    :param directory: the directory that a run would write in.
     """
     return [
         Finding("Tailrace", _version_of("tailrace", "used from its source tree, not installed")),

@@ -1,6 +1,6 @@
 """The contents of a series as text, for `tailrace info`: tables on a terminal, plain lines elsewhere, or JSON.
 
-The module `inspection` reads the contents. All functions are local.
+The module `inspection` reads the contents.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _grid_as_dict(grid: UniformGrid) -> dict[str, Any]:
 
 
 def _stretched_rows(grid: UniformGrid) -> list[str]:
-    """The places of the points of the directions whose spacing is not equal."""
+    """The coordinates of the points in directions with unequal spacing."""
     rows = []
     for axis, along in zip("xyz", grid.coordinates if isinstance(grid, StretchedGrid) else (), strict=False):
         if len(along) > 1:

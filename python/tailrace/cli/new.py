@@ -40,7 +40,7 @@ def new(
 
 
 def _write(files: dict[Path, str]) -> None:
-    """Write all of the files, or none. What exists stays."""
+    """Write all files, or none of them if one exists."""
     for path in files:
         if path.exists() or path.is_symlink():
             fail(f"{path} exists and is left as it is; choose another place with --path")

@@ -32,7 +32,7 @@ OnError = Literal["stop", "off"]
 class Analysis(Consumer):
     """One script and its results, step by step. Collective over the ranks of `runner`.
 
-    :param sink: takes the results; it may have more ranks than the script runs on.
+    :param sink: takes the results; it may have more ranks than `runner`.
     :param on_error: "stop": an error of the script is raised; "off": it is printed, and the script does not run again.
     :param say: prints a line on rank 0.
     :param done: index of the last step whose results are stored already.
@@ -59,7 +59,7 @@ class Analysis(Consumer):
         return self.runner.name
 
     def wants(self, index: int, time: float) -> bool:
-        """Whether the step is due, the script is not switched off, and it has not seen the step. Local."""
+        """Whether the step is due, the script is not switched off, and it has not seen the step yet. Local."""
         return super().wants(index, time) and self.failed is None and (self.done is None or index > self.done)
 
     def take(self, step: Step) -> None:
@@ -75,7 +75,7 @@ class Analysis(Consumer):
 
     # ---- states ------------------------------------------------------------------------------------------------------
     def resume(self, checkpoint: OpenCheckpoint) -> None:
-        """Give the script its state in the checkpoint, if there is one."""
+        """Give the script its state in the checkpoint, if the checkpoint has one."""
         self.done, found = state.unpack(self.name, checkpoint, self.sink.operators)
         if found is not None:
             self.runner.restore(found)
@@ -88,7 +88,7 @@ class Analysis(Consumer):
             )
 
     def state(self) -> Packed | None:
-        """What `save` of the script returns; None: it is switched off."""
+        """The result of `save` of the script; None if the script is switched off."""
         saved = None
         try:
             saved = self.runner.save() if self.failed is None else None
@@ -101,7 +101,7 @@ class Analysis(Consumer):
 
     @property
     def state_is_whole(self) -> bool:
-        """Whether the script has not failed in a step: its state would be in an earlier checkpoint only. Local."""
+        """False after the script failed in a step: then only an earlier checkpoint can have its state. Local."""
         return self.failed is None or not self.runner.script.has("save")
 
     # ---- the end -----------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Analysis(Consumer):
         return self._guarded(lambda: self.runner.finish(step)) if self.failed is None else ScriptResults()
 
     def write_final(self, index: int, time: float, results: ScriptResults | None) -> str:
-        """Store what `finish` returned, as results of another name; returns a line about them."""
+        """Store what `finish` returned, under another name; returns a line about these results."""
         final = self.sink.beside(result_names(self.name)[1])
         final.write(index, time, results)
         final.flush()

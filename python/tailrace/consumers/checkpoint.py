@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class CheckpointSchedule:
-    """By steps, by the clock of rank 0, and at the end; the state that the run starts from needs none.
+    """When to store the state: by steps, by the clock of rank 0, and at the end. The first state is never due.
 
-    :param step: the one that the run starts from.
+    :param step: the step that the run starts from.
     """
 
     def __init__(self, wanted: CheckpointSection, step: int) -> None:
@@ -29,16 +29,16 @@ class CheckpointSchedule:
         self.begin(step)
 
     def begin(self, step: int) -> None:
-        """The state of this step is stored, or can be made again; the clock starts. Local."""
+        """Start the clock: the state of this step is stored, or can be computed again."""
         self.stored, self._last = step, clock.monotonic()
 
     @property
     def is_on(self) -> bool:
-        """Whether the case asks for checkpoints. Local."""
+        """Whether the case asks for checkpoints."""
         return bool(self._wanted.every or self._wanted.minutes)
 
     def due(self, step: int, comm: MPI.Comm, *, at_end: bool) -> bool:
-        """Whether the state after so many steps is to be stored. Collective."""
+        """Whether the state after `step` steps must be stored. Collective."""
         wanted = self._wanted
         if step == self.stored or not self.is_on:
             return False
@@ -50,13 +50,13 @@ class CheckpointSchedule:
 
 
 class Checkpoints(Consumer):
-    """Stores the state of a model with those of other consumers, after everything that it must not be ahead of.
+    """Stores the state of a model and of other consumers. Runs last: a checkpoint must not be ahead of other results.
 
     Collective, `wants` too.
 
-    :param rhythm: when.
+    :param rhythm: when to store the state.
     :param others: the consumers whose states go along.
-    :param files: tells which files a resumed run goes on writing.
+    :param files: returns the files that a resumed run continues.
     """
 
     def __init__(
@@ -68,16 +68,16 @@ class Checkpoints(Consumer):
     ) -> None:
         super().__init__("checkpoint")
         self._model, self.rhythm, self._others, self._files = model, rhythm, others, files
-        self.at_end = False  # whether the present state is the last of the run
+        self.at_end = False  # whether the current state is the last of the run
 
     def wants(self, index: int, time: float) -> bool:
-        """Whether the state is to be stored, which the clock of rank 0 may decide."""
+        """Whether the state must be stored; the clock of rank 0 may decide this."""
         return self.rhythm.due(index, self._model.comm, at_end=self.at_end)
 
     def take(self, step: Step) -> None:
-        """Store the present state of the model, unless it is stored already.
+        """Store the current state of the model, unless it is stored already.
 
-        :raises FlowError: it is not finite.
+        :raises FlowError: the state is not finite.
         :raises IoError: a disk is full or gone.
         """
         if step.index == self.rhythm.stored:
@@ -91,7 +91,7 @@ class Checkpoints(Consumer):
 
     @property
     def state_is_whole(self) -> bool:
-        """Whether a checkpoint of the present state has all that the other consumers need. Local."""
+        """Whether a checkpoint of the current state has everything that the other consumers need. Local."""
         return all(other.state_is_whole for other in self._others)
 
     @property
@@ -100,4 +100,4 @@ class Checkpoints(Consumer):
         return self._model.bytes_checkpoints
 
     def close(self) -> None:
-        """Each checkpoint is complete."""
+        """Nothing to do: each checkpoint is complete already."""

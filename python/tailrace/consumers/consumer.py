@@ -1,4 +1,4 @@
-"""What every consumer of steps has."""
+"""The base class of all consumers of steps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Consumer(ABC):
-    """Takes the steps that it wants. Collective, but for `wants` and `next_time`.
+    """Takes the steps that it wants. Methods are collective unless marked local.
 
-    :param phase: the name under which the time that it takes is counted: what it costs.
-    :param schedule: when it wants a step; None: it wants each.
+    :param phase: the name under which its time is counted.
+    :param schedule: when it wants a step; None: it wants every step.
     """
 
     def __init__(self, phase: str, schedule: Schedule | None = None) -> None:
@@ -26,7 +26,7 @@ class Consumer(ABC):
         return self.schedule is None or self.schedule.due(index, time)
 
     def next_time(self, time: float) -> float | None:
-        """The next time that a step must end at; None: no time matters. Local."""
+        """The next time at which a step must end exactly; None if any time will do. Local."""
         return None if self.schedule is None else self.schedule.next_time(time)
 
     @abstractmethod
@@ -38,22 +38,22 @@ class Consumer(ABC):
         """
 
     def resume(self, checkpoint: OpenCheckpoint) -> None:  # noqa: B027 # most have no state
-        """Take back the state that it had in a checkpoint."""
+        """Restore its state from a checkpoint."""
 
     def state(self) -> Packed | None:
-        """What a checkpoint must keep, so that it goes on from there."""
+        """The state that a checkpoint must keep for it; None if it has no state."""
         return None
 
     @property
     def state_is_whole(self) -> bool:
-        """Whether a checkpoint of the present step has all of its state. Local."""
+        """Whether a checkpoint of the current step has all of its state. Local."""
         return True
 
     def flush(self) -> None:  # noqa: B027
-        """Wait until all that it took is written: a checkpoint must not be ahead of it."""
+        """Wait until everything that it took is written: a checkpoint must not be ahead of it."""
 
     def finish(self, step: Step) -> None:  # noqa: B027
-        """After the last step, which is `step`."""
+        """Called after the last step, `step`."""
 
     @abstractmethod
     def close(self) -> None:
@@ -65,4 +65,4 @@ class Consumer(ABC):
         return 0
 
     def report(self) -> None:  # noqa: B027
-        """After `close`: print what it did and what that cost. Local, for rank 0."""
+        """Called after `close`: print what it did, and how long that took. Local, on rank 0."""

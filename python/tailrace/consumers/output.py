@@ -36,8 +36,8 @@ class Output(Consumer):
 
     :param section: the [[output]] block.
     :param grid: the places of the points of a whole field.
-    :param attributes: of the series; its rhythm comes with them, by which a reader of a stream knows what it missed.
-    :param resume_step: continue after this step: later ones, of before the run was interrupted, are dropped.
+    :param attributes: attributes of the series. The output interval is added, so stream readers can count missed steps.
+    :param resume_step: continue after this step. Later steps, from before the interruption, are dropped.
     :raises InputError, IoError: the series cannot be opened.
     """
 
@@ -82,20 +82,20 @@ class Output(Consumer):
         return self._series[-1].index if len(self._series) else None
 
     def take(self, step: Step) -> None:
-        """Write the fields; a step that is already there (of a resumed run) stays as it is.
+        """Write the fields. A step that the series already has (in a resumed run) is not written again.
 
         :raises IoError: the disk is full or gone.
         """
         if step.index == self._written:
             return
-        if self._series.begin_step(step.index, step.time):  # else a stream leaves it out: no field is computed for it
+        if self._series.begin_step(step.index, step.time):  # False: a stream leaves it out, so no field is computed
             for name in self.section.fields:
                 self._series.write(self._stored_name(name), step.block(name), region=self._region)
         self._series.end_step()
         self._written = step.index
 
     def _stored_name(self, field: str) -> str:
-        """Raw files have the names that the tools of Xcompact3D look for; other engines have ours."""
+        """Raw files get the names that the tools of Xcompact3D look for; other engines get ours."""
         return RAW_NAMES.get(field, field) if ENGINES[self._series.engine].file_names else field
 
     @property
@@ -149,7 +149,7 @@ class Output(Consumer):
         self._notes += explain(self._series.coupling)
 
     def report(self) -> None:
-        """Print a table of what it has written and where the time went, and notes."""
+        """Print a table of its writes and of the time in each phase, and the notes of the series."""
         output_table(f"{self.section.name}: {self.section.path}", self._summary, self._notes)
 
 
@@ -166,7 +166,7 @@ def open_outputs(opening: Opening) -> list[Output]:
 def _with_closing(
     parameters: Mapping[str, Any], grid: series.UniformGrid, region: series.Region | None
 ) -> Mapping[str, Any]:
-    """The parameters, with `closing = true` as the names of the periodic directions that are stored as a whole."""
+    """The parameters; `closing = true` becomes the names of the periodic directions that are stored as a whole."""
     if parameters.get("closing") is not True:
         return parameters
     start, count, stride = region or ((0, 0, 0), grid.points, (1, 1, 1))
@@ -179,7 +179,6 @@ def _with_closing(
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
-    """The places of the points of a region."""
     origin = tuple(o + s * h for o, s, h in zip(grid.origin, region.start, grid.spacing, strict=True))
     spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
     place: tuple[Any, Any, Any] = (region.count, origin, spacing)

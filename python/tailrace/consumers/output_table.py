@@ -1,4 +1,4 @@
-"""What an output has cost, as a table for the end of a run."""
+"""The cost of an output, as a table for the end of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailrace.text import is_terminal, size
 
 
 def output_table(title: str, phases: Iterable[PhaseSummary], notes: Iterable[str]) -> None:
-    """Print a table of the time of an output, and the notes of its engine. Local, called on rank 0."""
+    """Print a table of the time of an output, and the notes of its engine. Called on rank 0 only."""
     console = Console(file=sys.stdout, highlight=False, force_terminal=is_terminal(sys.stdout))
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2))
     table.add_column("phase")

@@ -24,8 +24,8 @@ class AveragesTable(Consumer):
     A context manager. A failure of the file is raised on every rank. The last state of a run has a row too.
 
     :param say: prints a line on rank 0.
-    :param resumed: go on after this step: later rows are dropped. None: a former file is replaced.
-    :param provenance: see `io.provenance`.
+    :param resumed: continue after this step: later rows are dropped. None: an earlier file is replaced.
+    :param provenance: see `files.provenance`.
     :raises TimeSeriesError, OSError: see `TimeSeries`.
     """
 
@@ -35,8 +35,8 @@ class AveragesTable(Consumer):
         case = model.case
         super().__init__("diagnostics", Schedule(every=case.diagnostics.every, dt=case.time.constant_dt))
         self._model, self._comm, self._say = model, model.comm, say
-        self.numbers: dict[str, float] = {}  # those that were measured last
-        self.dt = model.dt  # the step that led to the present state
+        self.numbers: dict[str, float] = {}  # the last measured values
+        self.dt = model.dt  # the size of the last step
         self.at_end = False  # whether it is the last state of the run
         spacing = tuple(model.grid.spacing(d) for d in range(3))
         self._warnings = Warnings(
@@ -65,11 +65,11 @@ class AveragesTable(Consumer):
         self._rows = agree(model.comm, open_series)
 
     def wants(self, index: int, time: float) -> bool:
-        """Whether a row is due, which one of the last state always is. Local."""
+        """Whether a row is due; for the last state it always is. Local."""
         return self.at_end or super().wants(index, time)
 
     def take(self, step: Step) -> None:
-        """Measure the state of the model, warn of what is seen in it, and write a row.
+        """Measure the state of the model, print warnings about it, and write a row.
 
         :raises IoError: the disk is full or gone.
         """
@@ -109,7 +109,7 @@ class AveragesTable(Consumer):
             self._rows.close()
 
     def report(self) -> None:
-        """Print the worst of what was warned of."""
+        """Print the worst warning of each kind."""
         for line in self._warnings.summary():
             print(line)
 
@@ -117,6 +117,6 @@ class AveragesTable(Consumer):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # What a full disk did not take is still in the buffer of the file and fails again; it was told once.
+        # On a full disk the buffer of the file still has data, and closing fails again. That error was reported once.
         with suppress(OSError) if kind else nullcontext():
             self.close()

@@ -1,8 +1,7 @@
-"""What a run says of itself while it computes: that it is under-resolved, or that its time step is too large.
+"""Warnings of a run while it computes: the flow is under-resolved, or the time step is too large.
 
-A warning is said when it is first seen, and again where it has become much worse; at the end, the worst of each kind is
-said once more. It changes nothing else: the exit code stays that of the run. All is local; the numbers that it looks at
-are the same on all ranks.
+A warning is printed when it is first found, and again when it has become much worse. At the end, the worst of each kind
+is printed once more. The exit code does not change. The numbers are the same on all ranks.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from tailrace.flow.stability import Stability
 # The spacing over the Kolmogorov length up to which a flow counts as resolved: k_max eta >= 1.5 with k_max = pi / h
 # (Pope, Turbulent Flows, 2000, section 9.1.2; Yeung and Pope 1989).
 RESOLVED = math.pi / 1.5
-# The dissipation by first derivatives falls behind that by second derivatives as soon as there is motion near the
-# spacing of the grid, where the former see less of it. A laminar flow has none, however small its Kolmogorov length.
+# First derivatives see less of the motion near the spacing of the grid than second derivatives do. So they give less
+# dissipation if there is such motion. A laminar flow has none, however small its Kolmogorov length.
 _DISAGREEMENT = 0.005
-_WORSE = 1.5  # a warning is repeated where it is worse by this factor
-_GROWTH = 1e-3  # of a mode in one step: less does no harm within the time in which the flow changes
-_ADVISED = 0.7  # of the largest stable step
+_WORSE = 1.5  # a warning is repeated when it is worse by this factor
+_GROWTH = 1e-3  # growth of a mode in one step; a smaller one does no harm within the time in which the flow changes
+_ADVISED = 0.7  # share of the largest stable step
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Resolution:
 
     @property
     def suffices(self) -> bool:
-        """Whether the flow is resolved, or is too smooth for that to matter."""
+        """Whether the flow is resolved, or so smooth that this does not matter."""
         return self.spacing_over_eta <= RESOLVED or self.disagreement < _DISAGREEMENT
 
 
@@ -60,7 +59,7 @@ class Warnings:
 
     :param points: nodes in x, y and z.
     :param stability: of the time steps.
-    :param auto: whether the time step is chosen by the velocity.
+    :param auto: whether the time step is chosen from the velocity.
     """
 
     def __init__(
@@ -75,17 +74,17 @@ class Warnings:
         self._spacing, self._points, self._viscosity = spacing, points, viscosity
         self._auto = auto
         self._stability = stability
-        self._said: dict[str, float] = {}  # by kind, how bad it was when it was said
+        self._said: dict[str, float] = {}  # kind of warning -> how bad it was when it was printed
         self._worst: dict[str, tuple[float, str]] = {}
 
     def look(self, numbers: Mapping[str, float]) -> list[str]:
-        """The warnings to say now.
+        """The warnings to print now.
 
-        :param numbers: what the model measures; its "dt" is the step of its CFL number.
+        :param numbers: the measured values of the model; "dt" belongs to the CFL number.
         """
         dt = numbers["dt"]
         if not dt > 0 or not all(map(math.isfinite, numbers.values())):
-            return []  # the flow is about to end with an error that says more
+            return []  # the run is about to end with an error that says more
         found = {"resolution": self._of_resolution(numbers), "step": self._of_step(numbers["cfl"] / dt, dt)}
         lines = []
         for kind, (badness, text) in found.items():
@@ -134,6 +133,6 @@ class Warnings:
 
 
 def _two_digits(value: float) -> str:
-    """Rounded down."""
+    """The number with two digits, rounded down."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return f"{math.floor(value / unit) * unit:.2g}"

@@ -30,7 +30,7 @@ class Checking:
     :param plan: what the result must have.
     :param is_series: the result is a series, which keeps index, time, numbers and attributes as they are; formats of
         other programs have their own rules for these.
-    :param told: called after each piece with the bytes that this rank has compared.
+    :param told: callback, called after each piece with the bytes that this rank has compared.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Checking:
     def run(self) -> None:
         """Compare everything.
 
-        :raises IoError: something differs; the message tells what, where, and both values.
+        :raises IoError: something differs; the message says what, where, and both values.
         """
         agree(self._comm, self._compare_metadata)
         for position, planned in enumerate(self._plan.steps):
@@ -109,7 +109,6 @@ def _check_equal(wanted: NDArray[Any], found: NDArray[Any], what: str, box: Box)
 
 
 def _same_value(one: Any, other: Any) -> bool:
-    """Whether numbers, texts or lists are the same; NaN is the same as NaN."""
     if isinstance(one, str) or isinstance(other, str):
         return bool(one == other)
     return bool(np.array_equal(np.atleast_1d(one), np.atleast_1d(other), equal_nan=True))

@@ -1,8 +1,8 @@
-"""The place where a conversion works until its result is whole: a directory beside the target, with a record of it.
+"""The directory beside the target where a conversion works until its result is whole, with a record.
 
 `TARGET.partial/` holds the result under the name of the target, and `conversion.json`: what was asked for, what the
-source was, and how far the conversion is. When the result is verified it is renamed to its place, so that nothing
-unfinished ever has the name of the target. All is local, called on rank 0.
+source was, and how far the conversion is. A verified result is renamed to its place, so nothing
+unfinished ever has the name of the target. Only rank 0 uses this module.
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ class Draft:
 
     :param target: the path of the result.
     :param request: what was asked for, in values that JSON has.
-    :param resume: go on with what an interrupted conversion has left.
-    With `resume`, something at the target and no draft may be the result: then `record["state"]` is "complete".
-
-    :raises InputError: there is something at the target; or an interrupted conversion, and `resume` is False, or it was
-        asked for something else.
+    :param resume: go on with an interrupted conversion. If there is no draft, the file at the target may be its result:
+        then `record["state"]` is "complete".
+    :raises InputError: the target exists; or there is an interrupted conversion, and `resume` is False or its request
+        was another one.
     :raises IoError: another program converts to the same target, or the record cannot be read.
     """
 
     def __init__(self, target: Path, request: Mapping[str, Any], *, resume: bool) -> None:
         self._target, self._request = target, json.loads(json.dumps(request))
         self.directory = target.with_name(target.name + PARTIAL)
-        self.path = self.directory / target.name  # of the unfinished result
+        self.path = self.directory / target.name  # path of the unfinished result
         target.parent.mkdir(parents=True, exist_ok=True)
         self._lock: FileLock | None = locks.take(target)
         try:
@@ -61,7 +60,7 @@ class Draft:
         record = self._read() if there else {}
         if resume and not record and os.path.lexists(self._target) and not _is_empty(self._target):
             if there:
-                self.remove()  # a killed program had come so far
+                self.remove()  # a program was killed after its last rename
             return {"state": "complete"}
         if not there:
             self.check_free()
@@ -94,7 +93,7 @@ class Draft:
         if not os.path.lexists(path):
             if any(entry.name != f"{_RECORD}.tmp" for entry in self.directory.iterdir()):
                 raise strange
-            return {}  # killed before it had a record, and anything else
+            return {}  # killed before it wrote a record, so the directory is empty
         with open_regular(path, "rb") as file:
             text = file.read(_MOST)
         try:
@@ -109,9 +108,9 @@ class Draft:
         return dict(found)
 
     def check_free(self) -> None:
-        """Check that there is nothing at the target.
+        """Check that the target does not exist.
 
-        :raises InputError: there is more than an empty directory.
+        :raises InputError: it exists, and is not an empty directory.
         """
         target = self._target
         if os.path.lexists(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
@@ -120,9 +119,9 @@ class Draft:
             )
 
     def begin(self, **known: Any) -> None:
-        """Write the record of a new conversion, in which nothing is done yet; what an earlier one has left goes away.
+        """Write the record of a new conversion, in which nothing is done yet, and remove an earlier draft.
 
-        :param known: more of what later programs must know.
+        :param known: more entries that later programs need.
         """
         self.directory.mkdir(exist_ok=True)
         self.record = {"tailrace": "conversion", "request": self._request, "state": "writing", **known}
@@ -143,7 +142,7 @@ class Draft:
 
     # ---- the end -----------------------------------------------------------------------------------------------------
     def sync(self) -> None:
-        """Wait until all of the result is on the disk, and drop it from memory, so that it is read back from there."""
+        """Wait until the result is on the disk, and drop it from the page cache, so that it is read from the disk."""
         for top, _, names in os.walk(self.directory):
             for name in names:
                 with open_regular(Path(top) / name, "rb") as file:
@@ -152,9 +151,9 @@ class Draft:
             sync(Path(top))
 
     def place(self) -> None:
-        """Rename the result, and what lies beside it, to their places; the target itself is the last.
+        """Rename the result and the files beside it to their places; the target itself is the last.
 
-        :raises InputError: something has come to one of these places; then the draft stays.
+        :raises InputError: one of these places is taken by now; then the draft stays.
         """
         self.note(state="placing")
         parent = self._target.parent
@@ -173,7 +172,7 @@ class Draft:
         sync(parent)
 
     def discard(self) -> None:
-        """Remove all that was made."""
+        """Remove the unfinished result."""
         if self.record:
             shutil.rmtree(self.directory, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""The files of a source: whether they have changed, and their removal after a conversion. All is local."""
+"""The files of a source: whether they have changed, and their removal after a conversion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Listed = list[list[object]]  # path, bytes and time of change (ns) of each file,
 
 
 def listed(files: Iterable[str]) -> Listed:
-    """What is known of the files of a source; of a directory (BP), of all files in it.
+    """Path, size and time of the files of a source; for a directory (BP), of all files in it.
 
     :raises OSError: one is gone.
     """
@@ -38,9 +38,9 @@ def _regular(files: Iterable[str]) -> set[Path]:
 
 
 def check_unchanged(before: Listed, now: Listed, what: str) -> None:
-    """Check that a source is what it was when its conversion began.
+    """Check that a source has not changed since its conversion began.
 
-    :param what: what to do about it, in a message.
+    :param what: end of the message: what to do about it.
     :raises InputError: a file has changed, is gone or is new.
     """
     was, found = ({str(path): rest for path, *rest in table} for table in (before, now))
@@ -51,14 +51,14 @@ def check_unchanged(before: Listed, now: Listed, what: str) -> None:
 
 
 def removable(source: ArraySeries) -> list[str]:
-    """The files of a source whose values are all among its variables; of a series of Tailrace, all files."""
+    """The files of a source whose values are all among its variables; for a series of Tailrace, all its files."""
     return source.files if source.dataset is None else source.dataset.removable
 
 
 def check_whole(source: ArraySeries) -> None:
-    """Check that nothing of the files of a source stays unread.
+    """Check that everything in the files of a source is read.
 
-    :raises InputError: something does, or it is not known.
+    :raises InputError: something is not read, or this is not known.
     """
     dataset = source.dataset
     if dataset is None:
@@ -98,7 +98,7 @@ def check_removable(files: Iterable[str], source: Path, target: Path, places: It
 
 
 def remove(files: Listed, source: Path) -> int:
-    """Remove the files of a source as they were when its conversion began; those that are gone are no error.
+    """Remove the files of a source, if they have not changed since its conversion began. A missing file is no error.
 
     :returns: how many were removed.
     :raises InputError: one has changed; nothing was removed then.

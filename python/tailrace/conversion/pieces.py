@@ -1,4 +1,4 @@
-"""Parts of variables: which part is whose, and how it is read in pieces of limited size."""
+"""Parts of variables: the part of each rank, and how it is read in pieces of limited size."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PIECE_BYTES = 32 << 20  # of the source, read at once by a rank; more where one 
 
 
 def part_of(stored: Stored, ranks: int, rank: int) -> Box:
-    """A rank's part of a variable: a slab along the slowest direction that has a layer for every rank. Local.
+    """A rank's part of a variable: a slab along the slowest direction that has at least one layer for every rank.
 
-    Where none has, it is a slab along the longest direction, and some ranks have nothing. Of a list, it is rows.
+    If no direction has, it is a slab along the longest direction, and some ranks have nothing. For a list, it is rows.
     """
     shape = stored.shape
     wide = [axis for axis in (2, 1, 0) if shape[axis] >= ranks]

@@ -1,4 +1,4 @@
-"""What a conversion will write: its steps with their variables, found from the metadata of the source. All is local."""
+"""The plan of a conversion: the steps and variables that it writes, found from the metadata of the source."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def make_plan(source: Any, selection: Selection, engine: str | None) -> Plan:
     """Look at the chosen steps of a source.
 
     :param source: a series that is open to read.
-    :param engine: of the target, if it is a series: it cannot store all that there is, and needs rising indices.
-    :raises InputError: what is chosen is not there, or cannot be stored.
+    :param engine: the engine of the target, if it is a series: that cannot store everything, and needs rising indices.
+    :raises InputError: the source does not have what is chosen, or it cannot be stored.
     """
     steps: list[PlannedStep] = []
     notes: dict[str, None] = {}
@@ -98,7 +98,7 @@ def make_plan(source: Any, selection: Selection, engine: str | None) -> Plan:
 
 
 def _largest(stored: dict[str, Stored]) -> Triple | None:
-    """The shape of the points, where no grid tells it: that of the largest array."""
+    """The shape of the largest array: that of the points, if the source has no grid."""
     return max((one.shape for one in stored.values() if not one.is_list), key=math.prod, default=None)
 
 

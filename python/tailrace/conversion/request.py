@@ -1,4 +1,4 @@
-"""What is asked of a conversion, and what it tells when it is done. All is local."""
+"""The request of a conversion, and its report."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tailrace.io.engines import ENGINES, STORING, engine_by_extension, is_stream
 
 from .selection import Selection
 
-# Formats that an engine writes, by the names under which others know them.
+# Formats that an engine writes, by their common names.
 ENGINE_OF = {alias: name for name, traits in ENGINES.items() for alias in traits.aliases}
 _OF_DIRECTORIES = "raw"  # the engine of targets without an extension
 COMPRESSING = [name for name, traits in ENGINES.items() if traits.compression]
 
 
 class Converted(NamedTuple):
-    """What a conversion has done.
+    """The report of a conversion.
 
-    :param steps, bytes: of the target: how many steps, and the size of their values.
-    :param resumed: how many of the steps were there already.
+    :param steps, bytes: the number of steps of the target, and the size of their values.
+    :param resumed: how many of these steps an interrupted conversion had written.
     :param verified: whether all was read back and compared.
     :param removed: how many files of the source were removed.
     :param notes: what was changed or left out on the way.
@@ -43,7 +43,7 @@ class Converted(NamedTuple):
 
 @dataclass(frozen=True)
 class ConversionRequest:
-    """What the user asks for; see `convert`."""
+    """The arguments of the user; see `convert`."""
 
     source: str
     target: str
@@ -60,7 +60,7 @@ class ConversionRequest:
 
     @property
     def writer(self) -> str | None:
-        """The format of another program, where no engine writes it."""
+        """The format of another program, if no engine writes it."""
         return None if self.format is None or self.format in ENGINE_OF else self.format
 
     @property
@@ -84,9 +84,9 @@ class ConversionRequest:
         return {**self.parameters, ENGINES[engine].compression: self.compression}
 
     def check(self) -> None:
-        """Look for what contradicts itself. Local.
+        """Check the arguments.
 
-        :raises InputError: see the messages.
+        :raises InputError: one is unknown, or two contradict each other.
         """
         if Path(self.target).name in ("", ".."):
             raise InputError(f"{self.target!r}: is no name for the target of a conversion")
@@ -119,7 +119,7 @@ class ConversionRequest:
             )
 
     def described(self) -> dict[str, Any]:
-        """What must be the same when the conversion is gone on with, in values that JSON has."""
+        """The arguments that must be the same when the conversion is resumed, as JSON values."""
         return {
             "source": str(Path(self.source).absolute()),
             "target": str(Path(self.target).absolute()),

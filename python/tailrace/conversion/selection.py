@@ -1,4 +1,4 @@
-"""What of a source is converted: steps, variables, a box, every n-th point, the type of the numbers. All is local."""
+"""The part of a source that is converted: steps, variables, a box, every n-th point, the type of the numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cut:
     stride: Triple
 
     def source_box(self, box: Box) -> Box:
-        """The box of the source around a box of what is kept."""
+        """The box of the source around a box of the kept points."""
         begin = (s + b * n for s, b, n in zip(self.start, box.start, self.stride, strict=True))
         extent = ((c - 1) * n + 1 if c else 0 for c, n in zip(box.count, self.stride, strict=True))
         return Box(triple(begin), triple(extent))
@@ -34,10 +34,10 @@ class Cut:
 
 @dataclass(frozen=True)
 class Selection:
-    """The wishes of the user.
+    """The choices of the user.
 
     :param steps: positions of stored steps.
-    :param variables: names of variables, of vectors, or of what is computed on reading; None: all stored ones.
+    :param variables: names of variables, of vectors, or of variables computed on reading; None: all stored ones.
     :param box: in x, y, z, of arrays on the points of the grid; None: all points.
     :param coarsen: every n-th point in x, y, z.
     :param precision: the type of real numbers; None: as stored.
@@ -59,7 +59,7 @@ class Selection:
 
     @property
     def wishes(self) -> list[str]:
-        """The options by which less than the whole source is kept."""
+        """The options with which less than the whole source is kept."""
         chosen = {
             "steps": self.steps != slice(None),
             "variables": self.variables is not None,
@@ -70,7 +70,7 @@ class Selection:
         return [name for name, wanted in chosen.items() if wanted]
 
     def described(self) -> dict[str, Any]:
-        """The same in values that JSON has."""
+        """The choices as JSON values."""
         box = None if self.box is None else [[one.start, one.stop] for one in self.box]
         return {
             "steps": [self.steps.start, self.steps.stop, self.steps.step],
@@ -83,7 +83,7 @@ class Selection:
     def positions(self, count: int) -> range:
         """The positions of the chosen steps of `count`.
 
-        :raises InputError: there are none.
+        :raises InputError: no step is chosen.
         """
         if self.steps.step is not None and self.steps.step < 1:
             raise InputError(f"steps: every n-th step with n from 1 on (found {self.steps.step})")
@@ -95,7 +95,7 @@ class Selection:
     def chosen(self, step: Any) -> dict[str, Stored]:
         """The chosen variables of a step, as they are stored.
 
-        The name of a vector stands for its components; what is computed on reading must be named.
+        The name of a vector stands for its components. Variables that are computed on reading must be named.
         """
         stored: dict[str, Stored] = dict(step.variables)
         if self.variables is None:
@@ -107,9 +107,9 @@ class Selection:
     def check_names(self, there: Collection[str], met: Collection[str]) -> None:
         """Check the chosen names.
 
-        :param there: what the chosen steps have.
-        :param met: the names that at least one of the steps knows.
-        :raises InputError: none of the steps knows one of them.
+        :param there: the variables of the chosen steps.
+        :param met: the names that at least one of the steps has.
+        :raises InputError: no step has one of the names.
         """
         for name in self.variables or ():
             if name not in met:
@@ -124,7 +124,7 @@ class Selection:
         return self.box is not None or self.coarsen != (1, 1, 1)
 
     def cut(self, shape: Triple) -> Cut:
-        """What is kept of an array of this shape.
+        """The points that are kept of an array of this shape.
 
         :raises InputError: the box does not lie inside it.
         """
@@ -173,12 +173,12 @@ class Selection:
     ) -> dict[str, Attribute]:
         """The attributes of the source that stay true.
 
-        :param names: of all variables of the source that are left out.
-        :param base: the points of its grid.
+        :param names: names of all variables of the source that are left out.
+        :param base: the number of points of its grid in x, y, z.
         """
         kept = {name: value for name, value in found.items() if name.partition("/")[0] not in names}
         if self.steps != slice(None):
-            kept.pop("every", None)  # the rhythm of the writer
+            kept.pop("every", None)  # the interval of the writer, which need not hold for the chosen steps
         boundaries = tuple(str(kept.get("boundaries", "")).split(","))
         if self.cuts and (base is None or len(boundaries) != 3 or not self.keeps_ends(base, boundaries)):
             for name in ("lengths", "boundaries", "stretching", "beta"):
@@ -192,7 +192,7 @@ def converted(stored: Stored, dtype: str, cut: Cut | None) -> Stored:
 
 
 def _components(step: Any, name: str, there: Collection[str]) -> list[str]:
-    """The variable of that name, or the components of that vector; none where the step has neither."""
+    """The variable of that name, or the components of the vector of that name; empty if the step has neither."""
     if name in there:
         return [name]
     parts = step.vectors.get(name) or [f"{name}_{number}" for number in range(1, step.components(name) + 1)]

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class ConversionSink(ABC):
-    """A new place that takes steps; a context manager, which ends it, or after an exception lets go of it.
+    """A new target that takes steps. A context manager: it completes the target, or after an exception abandons it.
 
-    :param told: called after each piece with the bytes that this rank has written.
+    :param told: callback, called after each piece with the bytes that this rank has written.
     """
 
     def __init__(self, comm: MPI.Comm, told: Callable[[int], None]) -> None:
@@ -45,10 +45,10 @@ class ConversionSink(ABC):
 
 
 class SeriesSink(ConversionSink):
-    """A series; of a variable each rank holds its part, while it is written.
+    """A series. Each rank holds its part of one variable at a time.
 
-    :param path: where it is, or, to go on with it, was begun.
-    :param done: how many steps it has; 0: it is new.
+    :param path: the path of the series; with `done`, an unfinished series to continue.
+    :param done: the number of steps that it has already; 0: it is new.
     """
 
     def __init__(
@@ -88,7 +88,6 @@ class SeriesSink(ConversionSink):
         out.end_step()
 
     def _part(self, step: Any, name: str, planned: Planned) -> Block:
-        """This rank's part of a variable."""
         part = part_of(planned.target, self._comm.size, self._comm.rank)
         if planned.cut is None and planned.source.dtype == planned.target.dtype:
             x, y, z = part.count
@@ -108,7 +107,7 @@ class SeriesSink(ConversionSink):
 
 
 class WriterSink(ConversionSink):
-    """Files of another program; a rank holds a piece of a variable at a time."""
+    """Files of another program. Each rank holds one piece of a variable at a time."""
 
     def __init__(self, writer: Writer, told: Callable[[int], None]) -> None:
         super().__init__(writer.comm, told)
@@ -141,7 +140,7 @@ class WriterSink(ConversionSink):
 
 
 def steps_there(path: Path, comm: MPI.Comm) -> list[tuple[int, float]] | None:
-    """Index and time of the complete steps of an unfinished series; None: there is none that can go on."""
+    """Index and time of the complete steps of an unfinished series; None if no series there can be continued."""
     try:
         if not engine_at(str(path)):
             return None

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 def open_arrays(
     path: str, comm: MPI.Comm, *, family: str | None = None, parameters: Mapping[str, str] | None = None, trusted: bool
 ) -> series.ArraySeries:
-    """Open what is at a path to read. Collective.
+    """Open a path to read. Collective.
 
-    :param family: of formats, as `tailrace.formats.recognise` has them; by default that of the content.
-    :param parameters: of the reader.
-    :param trusted: this program has written it; else a child process reads metadata first that libraries could die of.
+    :param family: a family of formats of `tailrace.formats.recognise`; by default found from the content.
+    :param parameters: parameters of the reader.
+    :param trusted: this program has written it. Otherwise a child process first reads metadata that could crash a
+        library.
     :raises InputError: there is nothing that can be read.
     :raises IoError: it is damaged.
     """
@@ -35,7 +36,7 @@ def open_arrays(
 
 
 def _is_strange(path: Path) -> bool:
-    """Whether a library could die of the metadata of a series."""
+    """Whether the metadata of a series could crash a library."""
     if not path.exists() or not is_series_of_ours(path):
         return False
     return not guard.vouched(path, engine_at(str(path)))

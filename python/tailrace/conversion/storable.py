@@ -1,4 +1,4 @@
-"""Attributes, numbers and texts of a source that a series cannot store as they are. All is local."""
+"""Attributes, numbers and texts of a source that a series cannot store as they are."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def attributes(found: Mapping[str, Attribute], engine: str, notes: dict[str, Non
 
 
 def names_of(attributes: Mapping[str, Attribute]) -> dict[str, str]:
-    """The names of values that a series has under other names: its own name -> the name in the first source."""
+    """Values that a series stores under another name: the name in the series -> the name in the first source."""
     lines = str(attributes.get(RENAMED, "")).split("\n")
     return {own: first for own, _, first in (line.partition(" ") for line in lines) if own and first}
 
@@ -55,7 +55,7 @@ def scalars(
 ) -> dict[str, Scalar]:
     """The numbers and texts of a step that a series stores; see `attributes`.
 
-    :param names: see `names_of`; gets those that are new.
+    :param names: see `names_of`; new ones are added.
     """
     kept: dict[str, Scalar] = {}
     for first, value in found.items():

@@ -1,4 +1,4 @@
-"""The work of a conversion, from the plan to the result in its place. All is collective, where nothing else is said."""
+"""The work of a conversion, from the plan to the result in its place. Functions are collective unless marked local."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Conversion:
         self._request, self._comm = request, comm
         self._progress = progress or (lambda *_: None)
         self._target = Path(request.target).absolute()
-        self._done = 0  # bytes of this rank in the present phase
-        self._notes: list[str] = []  # of the writer
+        self._done = 0  # bytes of this rank in the current phase
+        self._notes: list[str] = []  # notes of the writer
         agree(comm, request.check)
         agree(comm, self._check_places)
 
@@ -53,7 +53,7 @@ class Conversion:
             )
 
     def run(self) -> Converted:
-        """Convert, compare, put the result in its place, and remove the originals if that was asked for."""
+        """Convert, compare, put the result in its place, and remove the originals if requested."""
         self._draft = agree(self._comm, self._enter)
         try:
             record = on_root(self._comm, lambda: self._on_root.record)
@@ -109,7 +109,7 @@ class Conversion:
         return summary, plan.notes
 
     def _prepare(self, source: ArraySeries, plan: Plan, record: dict[str, Any]) -> Plan:
-        """Check what must be right before anything is made, and complete the attributes. Local, on rank 0."""
+        """Check the conditions before anything is made, and complete the attributes. Local, on rank 0."""
         request, draft = self._request, self._on_root
         if request.delete_originals:
             if plan.notes:
@@ -144,7 +144,7 @@ class Conversion:
         )
 
     def _attributes(self, source: ArraySeries, plan: Plan) -> dict[str, Attribute]:
-        """Those of the source, and what the target was made from."""
+        """The attributes of the source, and from what the target was made."""
         told = provenance.of_program("convert", self._comm.size)
         line = f"{told['date']} tailrace {told['version']}: {told['command']}; from {self._request.source}"
         line += f" ({source.engine})"
@@ -158,7 +158,7 @@ class Conversion:
         }
 
     def _done_steps(self, plan: Plan) -> int:
-        """How many steps of an unfinished result are right."""
+        """How many steps of an unfinished result are correct."""
         if self._request.writer is not None:
             return 0
         path = on_root(self._comm, lambda: str(self._on_root.path))
@@ -177,7 +177,7 @@ class Conversion:
                     written += 1
         except Exception:
             if self._draft is not None and (not written or self._request.writer is not None):
-                self._draft.discard()  # nothing that could be gone on with
+                self._draft.discard()  # nothing is left to resume
             raise
         return engine
 
@@ -200,7 +200,7 @@ class Conversion:
         return sink, sink.series.engine
 
     def _teller(self, phase: str, total: int) -> Callable[[int], None]:
-        """Counts the bytes of this rank; rank 0 tells its own share, which stands for all."""
+        """A callback that counts the bytes of this rank. Rank 0 reports its own share, which stands for all ranks."""
         self._done = 0
         share = max(1, total // self._comm.size)
 
@@ -231,7 +231,7 @@ class Conversion:
             Checking(source, result, plan, self._comm, is_series=writer is None, told=told).run()
 
     def _compare_again(self) -> Converted:
-        """What is at the target may be the result of the same request: it is, if it has all that the source has."""
+        """The target may be the result of the same request, made earlier: check that it has all of the source."""
         request = self._request
         if not request.verify or request.delete_originals:
             raise InputError(
@@ -279,7 +279,7 @@ class Conversion:
 
 
 def _with_ends(plan: Plan) -> UniformGrid | None:
-    """The grid with the boundaries that the attributes tell, which an engine may ask for."""
+    """The grid with the boundaries from the attributes, which an engine may need."""
     boundaries = tuple(str(plan.attributes.get("boundaries", "")).split(","))
     if plan.grid is None or len(boundaries) != 3:
         return plan.grid

@@ -1,1 +1,4 @@
-"""Files of this program: written whole or not at all, locked, marked as ours, set aside before they are replaced."""
+"""Files of this program: written whole or not at all, locked, marked as ours, renamed before they are replaced.
+
+Functions are local unless they say collective.
+"""

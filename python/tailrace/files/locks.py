@@ -1,4 +1,4 @@
-"""The right to write files, for one program at a time, with a word about what it does not protect from."""
+"""Locks: one program at a time may write a file. A note warns where locks cannot be relied on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tailrace.core import FileLock
 
-_told: set[str] = set()  # notes, each of which is told once
+_told: set[str] = set()  # notes that were printed; each is printed once
 
 
 def take(target: str | Path) -> FileLock:
-    """Take the lock of a file or directory, which need not exist, and print a note where it cannot be relied on. Local.
+    """Take the lock of a file or directory, which need not exist. Prints a note if the lock cannot be relied on.
 
     :raises IoError: another program holds it; the message says which.
     """

@@ -1,7 +1,7 @@
-"""Marks: by what a file is known as one that Tailrace wrote and may replace, and what else may be replaced.
+"""Marks: the first bytes by which Tailrace recognises its own files, which it may replace.
 
 A program that is killed, or a power failure, may leave a file of ours without its mark: empty, of zeros, or with the
-first bytes of the mark and then zeros. Such a file holds nothing that anybody could miss, and counts as ours.
+first bytes of the mark and then zeros. Such a file holds no data, and counts as ours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tailrace.core import is_foreign_file
 
 from .regular import open_regular
 
-_HEAD = 65536  # bytes in which a mark must be
+_HEAD = 65536  # bytes at the start of a file that are searched for a mark
 _PIECE = 1 << 20
 
 
@@ -26,7 +26,7 @@ class Mark:
     :param kind: what messages call such a file.
     :param start: it begins with this ...
     :param then: ... and this regular expression matches what follows.
-    :param is_foreign: whether a file is none of the kind; where the library tells it, and no first bytes do.
+    :param is_foreign: returns whether a file is of another kind, if a library must tell it instead of the first bytes.
     """
 
     kind: str
@@ -51,7 +51,7 @@ STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"
 
 
 def is_ours(path: Path, mark: Mark) -> bool:
-    """Whether a regular file has the mark, or holds nothing. Local.
+    """Whether a regular file has the mark, or holds no data.
 
     :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
     """
@@ -67,7 +67,7 @@ def is_ours(path: Path, mark: Mark) -> bool:
 
 
 def why_foreign(path: Path, mark: Mark) -> str:
-    """Why a new file with the mark must not replace what is at `path`; "" if it may. Local.
+    """Why a new file with the mark must not replace what is at `path`; "" if it may.
 
     :raises OSError: it cannot be read, or is a named pipe, a socket or a device.
     """

@@ -1,4 +1,4 @@
-"""Provenance: which program made a file, when, where, by which command and from which case. All functions are local.
+"""Provenance: which program made a file, when, where, by which command and from which case.
 
 Series and checkpoints have it as attributes, time series as comments above their columns.
 """
@@ -17,11 +17,11 @@ from tailrace.core import build_info
 
 KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", "case")
 _CASE = "case"
-_INDENT = "  "  # of the lines of the case in a comment
+_INDENT = "  "  # before the lines of the case in a comment
 
 
 def of_program(made_by: str, ranks: int) -> dict[str, Any]:
-    """What is known of this program, by the names of `KEYS`; those that are not known are left out.
+    """The provenance that this program writes, by the names of `KEYS`. Unknown values are left out.
 
     :param made_by: "run", "beside" (an analysis that a run has started) or "analyse".
     """
@@ -59,7 +59,7 @@ def comments(provenance: Mapping[str, Any]) -> list[str]:
 
 
 def of_comments(lines: Iterable[str]) -> dict[str, str]:
-    """The provenance in the head of a time series, of which the lines come without their mark."""
+    """The provenance in the head of a time series. The lines come without their comment mark."""
     found: dict[str, str] = {}
     case: list[str] | None = None
     for line in lines:

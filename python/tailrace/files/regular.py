@@ -21,7 +21,7 @@ _KINDS = {
 
 
 def refuse_special(path: str | Path) -> None:
-    """Check a file before a library opens it. Local.
+    """Check a file before a library opens it.
 
     :raises OSError: there is a named pipe, a socket or a device at `path`.
     """
@@ -39,7 +39,7 @@ def _open(path: str, flags: int) -> int:
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # a socket, or a named pipe that nobody reads
+        if error.errno == errno.ENXIO:  # a socket, or a named pipe without a reader
             refuse_special(path)
         raise
     try:
@@ -52,7 +52,7 @@ def _open(path: str, flags: int) -> int:
 
 
 def open_descriptor(path: str | Path) -> int:
-    """The descriptor of a regular file that is opened for reading, which never waits. Local.
+    """Open a regular file for reading, without ever waiting; returns the descriptor.
 
     :raises OSError: also for a named pipe, a socket or a device.
     """
@@ -60,7 +60,7 @@ def open_descriptor(path: str | Path) -> int:
 
 
 def open_regular(path: str | Path, mode: str = "r", **options: Any) -> IO[Any]:
-    """As the built-in `open`, but for regular files only, and it never waits. Local.
+    """Like the built-in `open`, but for regular files only; it never waits.
 
     :raises OSError: also for a named pipe, a socket or a device.
     """

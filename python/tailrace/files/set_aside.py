@@ -1,7 +1,7 @@
-"""Earlier results, set aside while new ones begin: a kill at any moment leaves the old ones or the new ones whole.
+"""Set earlier results aside while new ones begin. A kill at any moment leaves the old or the new results whole.
 
 Each is renamed to its name with `.earlier`. A record beside them lists them from before the first renaming until the
-last removal, so that the next program can finish what a killed one began. All functions are local.
+last removal, so that the next program can finish the work of a killed one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .whole import remove, write_text
 
 
 def record_of(path: str | Path) -> Path:
-    """The record for results of which `path` is the first file."""
+    """The record for results whose first file is `path`."""
     return Path(f"{path}{EARLIER}.json")
 
 
 class SetAside:
-    """What is set aside under one record; a context manager. Only one program at a time has anything there.
+    """The results that are set aside under one record; a context manager. One program at a time may use a record.
 
-    What a killed program has left is finished on entering: its old results are back, or removed where new ones were
-    there. Leaving puts everything back that `remove` has not removed.
+    Entering finishes the work of a killed program: it puts the old results back, or removes them if new ones exist.
+    Leaving puts back everything that `remove` has not removed.
 
-    :param places: the files and directories in which results are; a record that lists others is damaged.
+    :param places: the files and directories of the results. A record that lists other places counts as damaged.
     :raises IoError: another program has set results aside, or the record cannot be read.
     """
 
@@ -40,9 +40,9 @@ class SetAside:
         self._record = record
         self._places = [Path(os.path.realpath(place)) for place in places]
         self._paths: list[Path] = []
-        self._lock: FileLock | None = None  # from `claim` or before the first renaming on
+        self._lock: FileLock | None = None  # held from `claim` on, or from before the first renaming
         self._removing = False  # from then on nothing is put back
-        self.returned = False  # whether results of a killed program are back in their places
+        self.returned = False  # whether results of a killed program were put back
         if record.exists():
             self._lock = locks.take(record)
             try:
@@ -62,9 +62,9 @@ class SetAside:
         self.close()
 
     def close(self) -> None:
-        """Put back what was not removed, and let go of the record. A second call does nothing."""
+        """Put back what was not removed, and release the record. A second call does nothing."""
         try:
-            if self._paths and self._lock is not None and not self._removing:  # else the record is not ours
+            if self._paths and self._lock is not None and not self._removing:  # otherwise the record is not ours
                 self._put_back()
         finally:
             self._release()
@@ -72,22 +72,22 @@ class SetAside:
     def claim(self) -> None:
         """Keep other programs from claiming these places or setting anything aside there, until `remove` or `close`.
 
-        :raises IoError: another program does, or the record of a killed one cannot be read.
+        :raises IoError: another program has done so, or the record of a killed one cannot be read.
         """
         if self._lock is None:
             self._record.parent.mkdir(parents=True, exist_ok=True)
             self._lock = locks.take(self._record)
             try:
-                self._finish()  # of a program that was killed since this one looked: its record must not be replaced
+                self._finish()  # a program was killed since this one looked: its record must not be replaced
             except BaseException:
                 self._release()
                 raise
 
     def set_aside(self, paths: Iterable[Path]) -> None:
-        """Rename files and directories; links stay, and what they lead to is renamed.
+        """Rename files and directories. Links stay; their targets are renamed.
 
         :raises InputError: something else has one of the new names.
-        :raises IoError: one cannot be renamed; then all are back. Or another program is doing the same.
+        :raises IoError: one cannot be renamed (all are put back), or another program is doing the same.
         """
         given = {Path(os.path.realpath(path)): path for path in paths}
         wanted = list(given)
@@ -98,7 +98,7 @@ class SetAside:
         self._paths = wanted
         try:
             self._write("aside")
-        except BaseException:  # nothing is renamed, and what has the name of the record is not ours to remove
+        except BaseException:  # nothing was renamed, and an existing record is not ours to remove
             self._paths = []
             self._release()
             raise
@@ -119,7 +119,7 @@ class SetAside:
             raise IoError(f"cannot set {error.filename} aside: {error.strerror}") from error
 
     def remove(self) -> None:
-        """Remove what is set aside, and let others in: the new results are there.
+        """Remove the results that are set aside, and release the record. Call it when the new results exist.
 
         :raises IoError: something cannot be removed.
         """
@@ -152,7 +152,7 @@ class SetAside:
         return True
 
     def _parsed(self, text: str) -> dict[str, Any]:
-        if not text.strip("\0"):  # of a power failure, before anything was renamed
+        if not text.strip("\0"):  # a power failure, before anything was renamed
             return {"paths": [], "state": "aside"}
         try:
             found = json.loads(text)
@@ -167,7 +167,7 @@ class SetAside:
         return dict(found)
 
     def _is_inside(self, path: Path) -> bool:
-        """Whether a path is one of the places, in one, or beside one with a longer name (a journal, a picture)."""
+        """Whether a path is a place, lies in one, or lies beside one with a longer name (a journal, a picture)."""
         beside = any(
             path.parent == place.parent and path.name.startswith((f"{place.name}.", f"{place.name}-"))
             for place in self._places

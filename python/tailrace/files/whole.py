@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all: written under another name, synced, renamed. All is local."""
+"""Write files as a whole or not at all: under another name, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .regular import open_regular
 
 @contextmanager
 def drafted(path: Path, mark: Mark | None = None, ending: str = "") -> Iterator[Path]:
-    """Gives another name, under which the block makes a file; it gets its own when the block ends without an error.
+    """Give the block another name for its file. The file gets its own name when the block ends without an error.
 
-    After an error everything is as it was before.
+    After an error nothing is changed.
 
-    :param mark: what is there already is replaced if it has the mark; without one, whatever it is: the caller knows it.
-    :param ending: of the other name. A file that a kill leaves under this name is replaced by the next one, so it needs
-        the mark too. "": a hidden name that nothing else has.
+    :param mark: an existing file is replaced only if it has the mark; without a mark it is always replaced.
+    :param ending: of the other name. A killed program may leave a file of this name; the next one replaces it if it has
+        the mark. "": a hidden name that nothing else has.
     :raises InputError: something else has one of the names.
     """
     draft = path.with_name(path.name + ending if ending else f".{secrets.token_hex(4)}.{path.name}")
@@ -46,9 +46,9 @@ def write_text(path: Path, text: str, mark: Mark | None = None, ending: str = ""
 
 
 def allocate(path: Path, size: int) -> None:
-    """Make a new file of a size, whose room on the disk is taken.
+    """Make a new file of `size` bytes, and reserve its space on the disk.
 
-    :raises OSError: there is a file, or no room; then nothing stays.
+    :raises OSError: the file exists, or the disk has no space for it; no new file is left.
     """
     with path.open("xb") as file:
         try:
@@ -68,7 +68,7 @@ def refuse_existing(path: Path) -> None:
 
 
 def publish(draft: Path, path: Path) -> None:
-    """Give a finished file or directory its name, on the disk too, where nothing may be by now.
+    """Rename a finished file or directory to its final path, which must be free, and sync the name to the disk.
 
     :raises InputError: there is something.
     """
@@ -79,7 +79,7 @@ def publish(draft: Path, path: Path) -> None:
 
 def sync(path: Path) -> None:
     """Wait until the bytes of a file, or the names in a directory, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # which a named pipe would else wait for
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # without O_NONBLOCK a named pipe would wait
     try:
         os.fsync(descriptor)
     finally:

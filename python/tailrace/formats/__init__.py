@@ -1,1 +1,4 @@
-"""The file formats of other codes: their inputs, histories and snapshots."""
+"""The file formats of other codes: their inputs, histories and snapshots.
+
+Functions are local unless they say collective, here and in the packages below.
+"""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Place(NamedTuple):
-    """Where the values of a dataset are: the first byte, their type, and their shape in the order of HDF5."""
+    """The place of the values of a dataset: first byte, type, and shape in the order of HDF5."""
 
     offset: int
     dtype: str
@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 
 def allocate(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: str) -> None:
-    """Make a contiguous dataset whose place in the file is fixed and whose values are written later. Local.
+    """Make a contiguous dataset whose place in the file is fixed and whose values are written later.
 
     :param shape: in the order of HDF5, the fastest index last.
     :param dtype: of NumPy, with its byte order.
@@ -51,7 +51,7 @@ def allocate(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: str) -
 class ContiguousHdf5:
     """The file while it is filled. Collective, except `write`.
 
-    :param path: a new file; the caller has made sure that it replaces nothing.
+    :param path: a new file; the caller has checked that it does not exist.
     :param layout: makes groups, attributes, small datasets with their values, and by `allocate` the large ones; called
         on rank 0.
     :param large: the names of the datasets that `write` fills.
@@ -77,7 +77,7 @@ class ContiguousHdf5:
         :param values: (nz, ny, nx), converted to the type of the dataset.
         """
         place = self._places[name]
-        # One index is a row after the other; of two, the rows are y and the columns x, as in lists.
+        # With one index, values follow each other; with two, rows are y and columns x, as in lists.
         shape = {1: (1, *place.shape, 1), 2: (*reversed(place.shape), 1), 3: tuple(reversed(place.shape))}
         array = FlatArray(self.path, place.offset, triple(shape[len(place.shape)]), place.dtype)
         array.write(self._file, box, values)

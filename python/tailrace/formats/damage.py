@@ -1,4 +1,4 @@
-"""Looking for damage in files of other programs. Local."""
+"""Look for damage in files of other programs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tailrace.core import IoError
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import boxes_of
 
-_PIECE = 1 << 20  # values that are looked at at once
+_PIECE = 1 << 20  # values in memory at a time
 
 
 def not_finite(dataset: Dataset, position: int, name: str) -> str:
-    """How many values of a variable of a step are not finite, and where the first is; "" where all are finite.
+    """How many values of a variable are not finite, and where the first one is, as text; "" if all are finite.
 
     :raises IoError: the values cannot be read.
     """
@@ -35,7 +35,7 @@ def not_finite(dataset: Dataset, position: int, name: str) -> str:
 
 
 def errors_of(*looks: Callable[[], object]) -> list[str]:
-    """What is damaged, as the functions say that read it."""
+    """The messages of the functions that raise an error: each reads a part that may be damaged."""
     errors = []
     for look in looks:
         try:

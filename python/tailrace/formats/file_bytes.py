@@ -1,4 +1,4 @@
-"""The bytes of a file. All is local."""
+"""The bytes of a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def head(path: str | Path, count: int) -> bytes:
 
 
 def peek(path: str | Path, count: int) -> bytes:
-    """The first bytes of a file; b"" where it cannot be read."""
+    """The first bytes of a file; b"" if it cannot be read."""
     try:
         return head(path, count)
     except OSError:
@@ -33,7 +33,7 @@ def is_hdf5(path: str | Path) -> bool:
 
 
 def fill(descriptor: int, view: memoryview, offset: int) -> int:
-    """Fill `view`, of bytes, from byte `offset` of an open file on; how many there were, fewer where the file ends."""
+    """Fill `view`, of bytes, from byte `offset` of an open file; returns how many were read, fewer at its end."""
     done = 0
     while done < len(view):
         got = os.preadv(descriptor, [view[done:]], offset + done)

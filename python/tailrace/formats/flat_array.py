@@ -1,4 +1,4 @@
-"""An array in a file without structure, of which boxes are read. All is local."""
+"""An array in a file without structure: boxes of it can be read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tailrace.io.placement import Box, Triple
 
 from .file_bytes import fill
 
-_PIECE = 4 << 20  # bytes that are read at once where a box does not lie in one piece
+_PIECE = 4 << 20  # bytes of one read, if a box is not contiguous in the file
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class FlatArray:
     def read(self, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` (nz, ny, nx) with a box.
 
-        Where at least half of the values between the first and the last of a plane are wanted, they are read together,
-        else row by row.
+        If at least half of the values between the first and the last of a plane are wanted, they are read together,
+        otherwise row by row.
 
         :param out: of any real type; the values are converted. It need not be contiguous.
         :raises IoError: the file is too short or gone.
@@ -113,11 +113,11 @@ class FlatArray:
 
     @functools.cached_property
     def _starts(self) -> list[int]:
-        """Where each part begins in the bytes of all of them."""
+        """The offset of each part in the joined bytes of all parts."""
         return [0, *itertools.accumulate(size for _, size in self.pieces)]
 
     def _spans(self, begin: int, count: int) -> Iterator[tuple[int, int]]:
-        """(offset in the file, bytes) of each part of `count` bytes."""
+        """(offset in the file, bytes) of the pieces of `count` joined bytes from `begin`."""
         if not self.pieces:
             yield begin, count
             return

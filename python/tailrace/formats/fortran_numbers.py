@@ -1,4 +1,4 @@
-"""Real numbers in texts that Fortran has written. All is local."""
+"""Real numbers in texts that Fortran has written."""
 
 from __future__ import annotations
 

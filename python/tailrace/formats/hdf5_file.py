@@ -1,4 +1,4 @@
-"""HDF5 files of other programs, opened in one way everywhere. Local."""
+"""Open HDF5 files of other programs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FAULTS = (OSError, RuntimeError, ValueError, KeyError, TypeError)  # what h5py r
 def open_hdf5(path: str | Path) -> h5py.File:
     """A file to be read, without a lock, so that a program may write it at the same time.
 
-    HDF5 refuses to open a file twice in a process with different ways of locking: where the caller has it open in
-    another way, that one is taken.
+    HDF5 refuses to open a file twice in a process with different locking modes. If the caller has it open in another
+    mode, that mode is used.
 
-    :raises OSError: and what else h5py raises on damaged files.
+    :raises OSError: one of `FAULTS`, the errors of h5py on damaged files.
     """
     for locking in (False, "best-effort"):
         try:

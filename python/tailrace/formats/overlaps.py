@@ -1,4 +1,4 @@
-"""What two boxes, or two runs of rows, have in common. All is local."""
+"""The common part of two boxes, or of two ranges of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 def overlap(wanted: Box, held: Box) -> tuple[Box, Slices] | None:
-    """What a part of an array has of a wanted box; None: nothing.
+    """The common part of a wanted box and of the box that a part of an array holds; None if there is none.
 
     :param held: the box of the part.
     :returns: the common box, counted from the first point of `held`; its place in an array (nz, ny, nx) of `wanted`.
@@ -30,8 +30,8 @@ def overlap(wanted: Box, held: Box) -> tuple[Box, Slices] | None:
 def rows_in(first: int, count: int, parts: Iterable[tuple[_T, int]]) -> Iterator[tuple[_T, int, int, slice]]:
     """The parts of a list that have some of its rows [first, first + count).
 
-    :param parts: each with its number of rows; they follow each other.
-    :returns: of each such part: itself, the first of the rows in it, how many, and their places among the wanted rows.
+    :param parts: parts with their numbers of rows; they follow each other.
+    :returns: for each: the part, the first wanted row in it, the number of rows, their places among the wanted rows.
     """
     begin = 0
     for part, rows in parts:

@@ -1,4 +1,4 @@
-"""Which program wrote what is at a path, by its content."""
+"""Recognise by its content which program has written a path."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from tailrace.parallel import on_root
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which says None where the
-# content is not of its formats. The last one takes what libraries can read and nobody else knows.
+# Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which returns None if the
+# content is not of its formats. The last one reads all other files that the libraries can read.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "generic")
 _BP = "bp"  # the family of engines that write directories of ADIOS2
 
 
 def is_series_of_ours(path: Path) -> bool:
-    """Whether the files at a path are known as a series of Tailrace, be it damaged. Local.
+    """Whether the files at a path are a series of Tailrace, perhaps a damaged one.
 
-    :raises OSError, IoError: there is a named pipe, a socket or a device.
+    :raises OSError, IoError: the path is a named pipe, a socket or a device.
     """
     if is_stream(path) or is_series(str(path)):
         return True
-    return not engine_at(str(path)) and (path / "series.xdmf").exists()  # of a raw series whose record is lost
+    return not engine_at(str(path)) and (path / "series.xdmf").exists()  # a raw series whose record is lost
 
 
 def is_foreign_bp(path: Path) -> bool:
-    """Whether there is a BP directory of another program. Local."""
+    """Whether the path is a BP directory of another program."""
     found = ENGINES.get(engine_at(str(path))) if path.is_dir() else None
     return found is not None and found.family == _BP and not (path / "tailrace.json").exists()
 
 
 def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, str] | None = None) -> Dataset | None:
-    """What another program has written at a path. Local.
+    """The dataset of another program at a path.
 
-    :param family: of `FAMILIES`; by default the first that knows the content.
-    :returns: None: it is a series of ours, or nobody knows it.
+    :param family: one of `FAMILIES`; by default the first that knows the content.
+    :returns: None for a series of ours, or unknown content.
     :raises IoError: it is of a known format, and damaged.
     :raises InputError: a parameter is unknown, or the family does not know the content.
     """
@@ -67,7 +67,7 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
 
 
 def format_at(path: Path) -> str:
-    """The name of the format of another program's data at a path; "" where it is none. Local.
+    """The name of the format of another program's data at a path; "" for other content.
 
     :raises IoError: see `dataset_at`.
     """
@@ -78,7 +78,7 @@ def format_at(path: Path) -> str:
 def open_dataset(
     path: str | PathLike[str], comm: MPI.Comm, family: str | None, parameters: Mapping[str, str], guard: bool
 ) -> DatasetReader | None:
-    """What another program has written at a path, to be read by all ranks: rank 0 finds it out. Collective.
+    """The dataset of another program at a path, for all ranks; rank 0 recognises it. Collective.
 
     :param guard: a child process reads it first, see `tailrace.io.guard`.
     :raises InputError, IoError: see `dataset_at`.
@@ -99,11 +99,11 @@ def open_dataset(
 
 
 def refuse_unknown(path: Path) -> None:
-    """Raise where there is a file that no engine and no family knows. Local.
+    """Raise an error if the path exists and no engine and no family knows it.
 
-    :raises InputError: it says what can be read.
+    :raises InputError: it is unknown; the message says what can be read.
     """
-    ours = engine_by_extension(path) is not None  # then the engine says what is wrong with the file
+    ours = engine_by_extension(path) is not None  # then the engine reports what is wrong with the file
     if path.is_file() and not ours and not engine_at(str(path)):
         raise InputError(
             f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
@@ -112,9 +112,9 @@ def refuse_unknown(path: Path) -> None:
 
 
 def check_in_child(path: Path) -> None:
-    """Let a child process read what describes the data of another program, and one value of each. Local.
+    """Let a child process read the metadata of another program's data, and one value of each variable.
 
-    :raises IoError: the child died of it, or it is damaged.
+    :raises IoError: the child died while reading, or the data are damaged.
     """
     from tailrace.io import guard
 
@@ -123,7 +123,7 @@ def check_in_child(path: Path) -> None:
 
 
 def format_in_child(path: Path) -> str:
-    """As `format_at`, found by a child process: libraries can die of damaged files. Local."""
+    """Like `format_at`, in a child process: damaged files can crash libraries."""
     from tailrace.io import guard
 
     if is_series_of_ours(path):
@@ -132,7 +132,7 @@ def format_in_child(path: Path) -> str:
 
 
 def read_a_little(path: str) -> None:
-    """Open the data and read one value of each variable of each step. Local."""
+    """Open the data and read one value of each variable of each step."""
     found = dataset_at(Path(path))
     for position in range(len(found.steps)) if found is not None else ():
         assert found is not None

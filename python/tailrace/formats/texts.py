@@ -1,4 +1,4 @@
-"""Short texts of other programs. Local."""
+"""Short texts of other programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tailrace.files.regular import open_regular
 
 
 def read_text(path: Path, most: int = 1 << 20) -> str:
-    """A text file; "" where there is none.
+    """A text file; "" if it does not exist.
 
     :raises IoError: it has more than `most` bytes, or cannot be read.
     """

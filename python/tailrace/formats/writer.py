@@ -1,4 +1,4 @@
-"""Writing in the format of another program: what such a writer must do."""
+"""The base class of writers in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class Writer(ABC):
     """Steps of arrays in new files. Collective, except `write`, which each rank calls for its boxes.
 
-    A step is complete, under its final names and on disk, when `end_step` returns; before, nothing of it is there under
-    those names. Nothing is replaced: where a file of a step is there already, this is an error before anything is made.
+    A step is complete, under its final names and on disk, when `end_step` returns; before that, these names do not
+    exist. Nothing is replaced: if a file of a step exists, this is an error before anything is made.
 
     :param path: a directory or a file, as the format has it.
-    :param grid: the places of the points, with boundaries where they are known.
+    :param grid: the places of the points, with boundaries if they are known.
     :param attributes: of the source: "lengths", "boundaries", "reynolds", "dt", ...; of a variable as "ux/units".
     :param options: of the format, as texts; an unknown one is an InputError that names those in `known`.
     :raises InputError: the format cannot hold this.
@@ -31,8 +31,8 @@ class Writer(ABC):
     """
 
     format: ClassVar[str]
-    family: ClassVar[str | None] = None  # of `recognise.FAMILIES`, where the content does not tell who reads it
-    known: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # options, each with all its values; empty: it has any value
+    family: ClassVar[str | None] = None  # in `recognise.FAMILIES`, if the content does not show which one reads it
+    known: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # options, each with all its values; empty: any value
 
     def __init__(
         self,
@@ -57,14 +57,14 @@ class Writer(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Set up what the format needs before its first step. The arguments of the constructor are checked and kept.
+        """Prepare for the first step. The arguments of the constructor are checked and stored before.
 
         :raises InputError: the format cannot hold this.
         """
 
     @classmethod
     def reading(cls, attributes: Mapping[str, Attribute]) -> dict[str, str]:
-        """Parameters with which the reader of the format shows what was written as the source was.
+        """Parameters with which the reader of the format shows the new files as the source was shown.
 
         :param attributes: of the source.
         """
@@ -76,7 +76,7 @@ class Writer(ABC):
     ) -> None:
         """Begin a step of these variables, whose types are those to be stored; the same on all ranks.
 
-        :raises InputError: the format cannot hold one of them; the message says what it can.
+        :raises InputError: the format cannot hold one of them; the message says what it can hold.
         """
 
     @abstractmethod
@@ -96,4 +96,4 @@ class Writer(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Write what belongs to all steps together, such as lists of them."""
+        """Write the files that belong to all steps together, such as lists of steps."""

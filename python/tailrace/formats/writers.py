@@ -19,9 +19,9 @@ WRITERS: dict[str, tuple[str, str]] = {
 
 
 def writer_of(name: str) -> type[Writer]:
-    """The Writer of a format. Local.
+    """The Writer of a format.
 
-    :raises InputError: there is none of that name; the message has those that there are.
+    :raises InputError: no format has that name; the message lists the known ones.
     """
     if name not in WRITERS:
         near = difflib.get_close_matches(name, WRITERS, n=1, cutoff=0.5)

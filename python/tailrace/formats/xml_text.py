@@ -1,4 +1,4 @@
-"""XML files of other programs, read as a whole and without entities. Local."""
+"""Read XML files of other programs, as a whole and without entities."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""What a series on disk contains, and whether it is sound: `tailrace info` and `tailrace verify`."""
+"""The contents of a series on disk, and its damage: `tailrace info` and `tailrace verify`.
+
+Functions are local unless they say collective.
+"""

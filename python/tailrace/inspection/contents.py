@@ -1,8 +1,8 @@
 """The contents of a series on disk, and its damage, for every engine.
 
 `tailrace info` and `tailrace verify` use this module. The engine is found from the files, not from the name. Data are
-read in pieces of limited size. Where a library could crash on metadata that no checksum of ours vouches for, a child
-process reads the series (see `tailrace.io.guard`). All functions are local.
+read in pieces of limited size. If a library could crash on metadata without checksums of ours, a child process reads
+the series (see `tailrace.io.guard`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NotASeriesError(ValueError):
 
 
 class DamagedError(OSError):
-    """What another program has written is damaged, so that not even its format can be read."""
+    """Files of another program are damaged, so that not even their format can be read."""
 
 
 def engine_of(path: Path) -> str:
@@ -72,7 +72,7 @@ def engine_of(path: Path) -> str:
 
 
 def series_at(path: Path) -> list[Path]:
-    """The series at a path: the path itself, or all checkpoints in a directory of checkpoints, the oldest first."""
+    """The path itself; for a directory of checkpoints, all checkpoints in it, the oldest first."""
     if not path.is_dir():
         return [path]
     checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
@@ -136,9 +136,9 @@ class Contents:
     looked_at: int | None
     variables: list[Variable]
     scalars: dict[str, float | int | str]
-    notes: list[str] = field(default_factory=list)  # why there are no steps; of other programs' files what was assumed
-    auxiliary: list[str] = field(default_factory=list)  # paths with more of the same program, which can be opened
-    derived: list[str] = field(default_factory=list)  # what is not stored and can be read all the same
+    notes: list[str] = field(default_factory=list)  # why it has no steps; for files of other programs, assumptions
+    auxiliary: list[str] = field(default_factory=list)  # paths with more data of the same program, which can be opened
+    derived: list[str] = field(default_factory=list)  # variables that are computed when they are read
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
@@ -151,7 +151,7 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
     if _is_time_series(path):
         return _table_contents(path)
     engine = engine_of(path)
-    sidecar_only = engine in ENGINES and ENGINES[engine].sidecar and not minmax  # no library opens its files then
+    sidecar_only = engine in ENGINES and ENGINES[engine].sidecar and not minmax  # then no library opens its files
     if sidecar_only or (engine in ENGINES and guard.vouched(path, engine)):
         return read_contents(path, engine, step, minmax)
     found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
@@ -180,7 +180,7 @@ def _table_contents(path: Path) -> Contents:
 
 
 def case_of(path: Path) -> str:
-    """The text of the case that a file was made from: a series, a checkpoint or a time series; "" where it has none.
+    """The text of the case that a series, a checkpoint or a time series was made from; "" if the file has none.
 
     :raises NotASeriesError, IoError, TimeSeriesError: see `contents`.
     """
@@ -222,7 +222,6 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
 
 
 def _open(path: Path, engine: str) -> series.ArraySeries:
-    """The series at a path, of an engine or of another program."""
     if engine not in ENGINES:
         from mpi4py import MPI
 

@@ -1,1 +1,4 @@
-"""Series: opened, written and read by whichever engine; time series; coupling."""
+"""Series: opened, written and read by whichever engine; time series; coupling.
+
+Functions are local unless they say collective.
+"""

@@ -1,4 +1,4 @@
-"""Opening what is under a series: the checks of the arguments, and the compiled series."""
+"""Open a series: check the arguments, and make the reader or writer behind it."""
 
 from __future__ import annotations
 

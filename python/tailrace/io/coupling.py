@@ -1,4 +1,4 @@
-"""What a stream cost both of its ends: which side waited, and how to divide the ranks so that neither does."""
+"""The cost of a stream for its writer and its readers: which side waited, and how to divide the ranks instead."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ class CouplingSide:
 
 @dataclass(frozen=True)
 class Coupling:
-    """What a stream has cost, of both of its ends.
+    """The cost of a stream, as its writer and its readers measured it.
 
-    `role` is "writer", "reader", or "none": not a stream, or not rank 0, the only one that knows. `others` are, for a
+    `role` is "writer", "reader" or "none". It is "none" for files, and on all ranks but rank 0. `others` are, for a
     writer, its readers in the order in which they came; for a reader, the writer as it was at the last step.
     """
 
     role: Literal["none", "writer", "reader"]
     own: CouplingSide
     others: tuple[CouplingSide, ...]
-    dropped: int  # steps for which there was no room; of a reader: all steps that it missed
+    dropped: int  # steps left out because the queue was full; for a reader: all steps that it missed
     skipped: int  # steps left out to keep to the `share`
-    unread: int  # steps when there was no reader
+    unread: int  # steps that ended while no reader was connected
 
 
-NO_COUPLING = Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), (), 0, 0, 0)  # of files
+NO_COUPLING = Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), (), 0, 0, 0)  # for files
 
 
 def explain(coupling: Coupling) -> list[str]:
-    """The report as lines of text; none where there is nothing to report, and on other ranks than 0. Local."""
+    """The report as lines of text. The list is empty for files, and on all ranks but rank 0."""
     if coupling.role == "none":
         return []
     writer = coupling.own if coupling.role == "writer" else (*coupling.others, None)[0]
@@ -95,7 +95,7 @@ def _share(part: float, side: CouplingSide) -> str:
 
 
 def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
-    """A line on the division of the ranks, as if the work of a step were shared evenly by the ranks of a side.
+    """A line on how to divide the ranks, assuming that the ranks of a side share the work of a step evenly.
 
     :param left_out: steps of the simulation that the analysis did not get.
     """
@@ -122,7 +122,7 @@ def _balance(writer: CouplingSide, reader: CouplingSide, left_out: int) -> str:
 
 
 def split(total: int, simulation: float, analysis: float) -> tuple[int, int]:
-    """Ranks for both sides, at least one each, for which the slower side is fastest. Local.
+    """Ranks for both sides, at least one each, for which the slower side is fastest.
 
     :param simulation, analysis: work for a step, in seconds of one rank.
     """

@@ -1,4 +1,4 @@
-"""Files of another program as steps of arrays: what a reader of such a format must tell.
+"""Files of another program as steps of arrays: the interface that the reader of a format implements.
 
     class Snapshots(Dataset):
         format = "pencil"
@@ -21,7 +21,7 @@ from .values import Attribute, Scalar
 
 
 class Dataset(ABC):
-    """What the files at a path hold. All methods are local; positions count the steps from 0.
+    """What the files at a path hold. Positions count the steps from 0.
 
     Errors are `IoError`: the file is damaged, gone or not what it seems; its text names the file, the place in it
     (offset, line or name), what was expected and what was found.

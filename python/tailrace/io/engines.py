@@ -1,4 +1,4 @@
-"""What the engines are: questions about an engine, in place of comparisons of its name. All is local."""
+"""Properties of the engines. Ask these functions instead of comparing the name of an engine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from tailrace.core import EngineTraits, engine_names, engine_traits
 
 ENGINES: dict[str, EngineTraits] = {name: engine_traits(name) for name in engine_names()}
-STORING = tuple(name for name, traits in ENGINES.items() if traits.stores)  # those that keep what they write
-DEFAULT = "hdf5"  # for results, where the user chooses no engine
+STORING = tuple(name for name, traits in ENGINES.items() if traits.stores)  # engines that keep what they write
+DEFAULT = "hdf5"  # for results, if the user chooses no engine
 
 if TYPE_CHECKING:
     FileEngine = str
@@ -21,7 +21,7 @@ else:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether a path names a stream: "sst:NAME" or the file by which its readers find it."""
+    """Whether a path names a stream: "sst:NAME", or the contact file that its readers look for."""
     text = str(path)
     return any(
         text.startswith(f"{traits.name}:") or text.endswith(tuple(traits.extensions))
@@ -31,7 +31,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def default_path(name: str, engine: str) -> str:
-    """The path of a series of that name, where its user gives none: with the usual extension, if there is one."""
+    """The default path of a series: its name, with the usual extension of the engine, if it has one."""
     traits = ENGINES.get(engine)
     return name + (traits.extensions[0] if traits is not None and traits.stores and traits.extensions else "")
 
@@ -43,7 +43,7 @@ def engine_by_extension(path: str | Path) -> str | None:
 
 
 def engine_of_remains(path: Path) -> str | None:
-    """The engine of a damaged series that lacks what it is known by otherwise, from the names of its files."""
+    """The engine of a damaged series that lacks its identifying files, from the names of the other files."""
     names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     found = [
         traits

@@ -1,4 +1,4 @@
-"""Results that are there already: what a user knows them by, and the files that they consist of. All is local."""
+"""Earlier results: the name by which the user knows them, and their files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from . import guard, series
 from .engines import ENGINES
 from .time_series import TimeSeriesError, last_step, read_provenance
 
-_MOST_NAMED = 4  # results in a message
+_MOST_NAMED = 4  # results that a message names at most
 
 
 class ExistingResult(NamedTuple):
-    """A result that is there.
+    """An earlier result.
 
     :param named: the path that a user knows it by.
-    :param files: all that it consists of; None: unknown, because it is damaged.
-    :param made_by: see `provenance`; "" where it does not say.
+    :param files: all its files; None: unknown, because it is damaged.
+    :param made_by: see `provenance`; "" if unknown.
     """
 
     named: str
@@ -38,7 +38,7 @@ def of_table(path: Path) -> Iterator[ExistingResult]:
 
 
 def of_series(path: Path) -> Iterator[ExistingResult]:
-    """The series at a path; one without a step is no result.
+    """The series at a path, if it has a step.
 
     :raises IoError: a program is replacing it.
     """

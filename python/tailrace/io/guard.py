@@ -1,9 +1,8 @@
-"""Read a series in a child process, which may die of it.
+"""Read a series in a child process, so that damaged files cannot crash this one.
 
-ADIOS2 and HDF5 can crash, hang or take all memory on damaged metadata. So metadata that no checksum of ours vouches for
-are read in a child process first: it has limits of memory and time, and its end by a signal is an error like others.
+ADIOS2 and HDF5 can crash, hang or take all memory on damaged metadata. So a child process reads first what no checksum
+of ours covers. It has limits of memory and time. If a signal ends it, that is an error like others.
 Checksums protect from damage and not from intent: they have no key, so a stranger can write matching ones.
-All functions but `check_metadata` are local.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ _PIECE = 32 << 20  # bytes that are read at once
 _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 # Variables by which launchers tell a process that it is a rank: without them MPI starts alone in the child.
 _LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
-_SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # the time for a series: enough for slow disks
-_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # the memory for a series, more by so much for its metadata
-_STARTS = 3  # of a child that ends before its work, as MPI may where another program ends at the same time
+_SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # time limit for a series; enough for slow disks
+_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # memory limit: a constant, and so much for each byte of metadata
+_STARTS = 3  # attempts: MPI may end a child before its work, if another program ends at the same time
 _READY = b"ready"
-_MOST_SAID = 2000  # letters of what a child that did not begin has said
-_PATIENCE = 10  # seconds after its time until the child ends itself, because its parent did not
+_MOST_SAID = 2000  # characters of the output of a child that did not begin
+_PATIENCE = 10  # seconds after its limit until the child ends itself, if its parent did not end it
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
 
 def vouched(path: Path, engine: str) -> bool:
-    """Whether checksums cover all metadata that a library of others parses when it reads the series.
+    """Whether checksums cover all metadata that a foreign library (ADIOS2, HDF5) parses when it reads the series.
 
     :raises IoError: the series cannot be read.
     """
@@ -52,7 +51,7 @@ def vouched(path: Path, engine: str) -> bool:
 
 
 def _library(engine: str) -> str:
-    """The library that reads the metadata of an engine; "" where our own code does, and for an unknown engine."""
+    """The library that reads the metadata of an engine; "" if our own code does, or if the engine is unknown."""
     return ENGINES[engine].library if engine in ENGINES else ""
 
 
@@ -111,14 +110,13 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
 
 
 def _places() -> str:
-    """Where the child looks for modules: this package first, wherever its program found it, whatever came to the path
-    since."""
+    """The module path of the child: the directory of this package comes first."""
     ours = str(Path(__file__).parents[2])
     return os.pathsep.join([ours, *(place for place in sys.path if place)])
 
 
 def read_metadata(path: str, engine: str) -> None:
-    """Read what describes the variables of all steps, and one value of each; of BP all values.
+    """Read the metadata of all steps, and one value of each variable; for BP, all values.
 
     ADIOS2 waits without end for values that the metadata of BP place beyond the end of a file.
     """
@@ -138,10 +136,9 @@ def read_metadata(path: str, engine: str) -> None:
 
 
 def check_metadata(name: str, engine: str | None, comm: MPI.Comm) -> None:
-    """Let rank 0 read all metadata of a series in a child process, where a library of others would parse them.
+    """Let rank 0 read all metadata of a series in a child process, if a foreign library would parse them.
 
-    Checksums do not count here: whoever asks for a guard may have got the series from a stranger. Collective; the same
-    error on all ranks.
+    Checksums do not count here, because the series may come from a stranger. Collective; the same error on all ranks.
 
     :param engine: None: the engine that wrote the files.
     :raises IoError: see `call`; or the series cannot be read.
@@ -172,9 +169,9 @@ def _on_disk(path: Path) -> int:
 
 
 def _serve() -> None:
-    """In the child: call the function that standard input tells, and write the outcome to standard output."""
+    """In the child: read a function from standard input, call it, and write the outcome to standard output."""
     answer = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is not part of the answer
+    os.dup2(2, 1)  # the output of libraries is not part of the answer
     parent, seconds, memory, function, arguments = pickle.load(sys.stdin.buffer)
     _end_with(parent, seconds)
     module, _, name = function.partition(":")
@@ -193,7 +190,7 @@ def _serve() -> None:
 
 
 def _end_with(parent: int, seconds: int) -> None:
-    """End this process with its parent, and in any case after so many seconds: a library may never return."""
+    """End this process when its parent ends, and after `seconds` at the latest: a library may never return."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)
     if sys.platform == "linux":
@@ -203,7 +200,7 @@ def _end_with(parent: int, seconds: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Limit the memory of this process to so many bytes more than it has, and let it leave no core file."""
+    """Limit the memory of this process to `memory` bytes more than it has now, and write no core file."""
     import resource
 
     from mpi4py import MPI  # noqa: F401 - it takes its own memory now

@@ -17,7 +17,7 @@ Opened = TypeVar("Opened", bound=Readable)
 
 
 class Handle:
-    """Owns an open series until it is dropped: one of Tailrace, or the files of another program. Local."""
+    """Owns an open series, of Tailrace or of another program, until `drop`."""
 
     def __init__(self, opened: CompiledSeries | DatasetReader) -> None:
         self._opened: CompiledSeries | DatasetReader | None = opened
@@ -30,14 +30,14 @@ class Handle:
         return self._opened is not None
 
     def reader(self) -> Readable:
-        """What is read.
+        """The series, to read.
 
         :raises InputError: it is closed.
         """
         return self._held()
 
     def writer(self) -> CompiledSeries:
-        """What is written.
+        """The series, to write.
 
         :raises InputError: it is closed, or of another program.
         """
@@ -47,7 +47,7 @@ class Handle:
         return opened
 
     def stream(self) -> CompiledSeries | None:
-        """What may be a stream, and knows what it has cost; None: files of another program."""
+        """The series, if it may be a stream that measures its cost; None for files of another program."""
         opened = self._held()
         return None if isinstance(opened, DatasetReader) else opened
 
@@ -59,16 +59,16 @@ class Handle:
         return self._opened
 
     def drop(self) -> None:
-        """Let go of the series. Of one that was not closed, complete steps stay and an open one is lost."""
+        """Release the series. If it was not closed, complete steps stay and an open step is lost."""
         self._opened = None
 
 
 @contextmanager
 def raise_on_all_ranks(opened: Opened) -> Iterator[Opened]:
-    """Around the local preparation of a collective call: an error of one rank is raised on all ranks.
+    """Put this around the local preparation of a collective call: an error of one rank is raised on all ranks.
 
-    Where the block fails, this rank takes part in the agreement with which the collective call of the other ranks
-    begins, and tells them. Where it does not fail, nothing is communicated.
+    The collective call of the other ranks begins with an agreement. If the block fails, this rank takes part in that
+    agreement and reports the error. If the block does not fail, nothing is communicated.
 
     :raises InputError, IoError: the error of this rank, the second for an IoError or a lack of memory.
     """

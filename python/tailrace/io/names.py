@@ -18,10 +18,10 @@ MEANINGS = {
     "q": "Q criterion",
 }
 COMPONENTS = ("ux", "uy", "uz")
-# The fields that have other names in raw files: those that the tools of Xcompact3D look for.
+# Fields with other names in raw files: the tools of Xcompact3D look for these.
 RAW_NAMES = {"pressure": "pp", "vorticity": "vort", "q": "critq"}
 
 
 def result_names(analysis: str) -> tuple[str, str]:
-    """The names of the results of an analysis: of its steps, and of its `finish`. Local."""
+    """The names of the results of an analysis: those of its steps, and those of its `finish`."""
     return analysis, f"{analysis}-final"

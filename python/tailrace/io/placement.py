@@ -78,7 +78,7 @@ class UniformGrid:
 
     @staticmethod
     def of(grid: Grid) -> UniformGrid:
-        """The nodes of the grid of operators (`ops.grid`), a StretchedGrid where y is stretched. Local."""
+        """The nodes of the grid of operators (`ops.grid`), a StretchedGrid where y is stretched."""
         about: dict[str, Any] = {
             "points": triple(grid.nodes),
             "spacing": tuple(grid.spacing(d) for d in range(3)),
@@ -219,13 +219,13 @@ class Block:
 
 
 def triple(values: Any) -> Triple:
-    """Three whole numbers as a tuple. Local."""
+    """Three whole numbers as a tuple."""
     x, y, z = (int(value) for value in values)
     return x, y, z
 
 
 def shape_of(array: NDArray[Any]) -> Triple:
-    """Points in x, y, z of an array (nz, ny, nx) or (components, nz, ny, nx). Local.
+    """Points in x, y, z of an array (nz, ny, nx) or (components, nz, ny, nx).
 
     :raises InputError: it has another number of dimensions.
     """

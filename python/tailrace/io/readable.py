@@ -1,7 +1,7 @@
-"""What can be read: the methods that the compiled series and the files of other programs have in common.
+"""The reading methods that compiled series and files of other programs share.
 
-The compiled series (`core.Series`) has them for the engines of Tailrace, `DatasetReader` for what another program has
-written. Positions of steps count from 0; boxes and shapes are in x, y, z.
+`core.Series` has them for the engines of Tailrace, `DatasetReader` for the files of other programs. Positions of steps
+count from 0; boxes and shapes are in x, y, z.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GridTuple = tuple[list[int], list[float], list[float], list[list[float]]]  # poi
 
 
 class Readable(Protocol):
-    """An open series of steps. Collective are `read`, `verify`, `refuse` and `close`; the rest is local."""
+    """An open series of steps. `read`, `verify`, `refuse` and `close` are collective."""
 
     @property
     def path(self) -> str:
@@ -37,7 +37,7 @@ class Readable(Protocol):
         """The attributes of the series and, as "variable/name", of its variables."""
 
     def files(self) -> list[str]:
-        """The paths of all that it consists of."""
+        """The paths of all its files."""
 
     def notes(self) -> list[str]:
         """Remarks for the user."""
@@ -49,7 +49,7 @@ class Readable(Protocol):
         """Name, type, shape, and whether it is a list, of all that is stored in a step."""
 
     def components(self, step: int, name: str, /) -> int:
-        """How many components an array has that is stored as a variable for each; 0 for others."""
+        """The number of components of an array that is stored as one variable per component; 0 for others."""
 
     def scalars(self, step: int, /) -> Mapping[str, Scalar]:
         """The single numbers and texts of a step."""
@@ -67,7 +67,7 @@ class Readable(Protocol):
         """Bytes and seconds of this rank so far."""
 
     def refuse(self, why: str, wrong_input: bool, /) -> None:
-        """Raise on all ranks, where the others read: this rank has no valid arguments."""
+        """Raise an error on all ranks while the others call `read`: the arguments of this rank are not valid."""
 
     def close(self) -> None:
         """Close it."""

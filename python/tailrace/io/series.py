@@ -71,7 +71,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         self._mode = mode
         self.comm = comm
         self._kept: list[NDArray[Any]] = []  # arrays that are read in end_step
-        self._closing: tuple[list[LeftOut], Coupling] | None = None  # how it stood when it was closed
+        self._closing: tuple[list[LeftOut], Coupling] | None = None  # its state when it was closed
 
     # ---- writing --------------------------------------------------------------------------------
     def write_step(
@@ -174,7 +174,7 @@ class SeriesOf(ABC, Generic[OneStep]):
     def end_step(self) -> None:
         """End the step: from now on readers can read it, and it stays when this program is killed.
 
-        With `buffers` this holds when `flush` or `close` returns, and an error in the background is raised by the next
+        With `buffers` this holds when `flush` or `close` returns. An error in the background is raised by the next
         `begin_step`, `flush` or `close`.
         """
         try:
@@ -185,7 +185,7 @@ class SeriesOf(ABC, Generic[OneStep]):
     def abandon_step(self) -> None:
         """Drop the open step; without one, nothing happens. Local, but all ranks must drop the same step.
 
-        The series is as it was before `begin_step`. For a stream this is true only if nothing was written yet.
+        The series is as it was before `begin_step`; a stream only if nothing was written yet.
         """
         try:
             self._handle.writer().abandon_step()
@@ -202,15 +202,15 @@ class SeriesOf(ABC, Generic[OneStep]):
     def close(self) -> None:
         """Close the series. Closing twice does nothing."""
         if self._handle.is_open:
-            self._handle.reader().close()  # a closed one still answers the next two questions
+            self._handle.reader().close()  # still usable for the next two lines
             self._closing = self.dropped, self.coupling
             self._handle.drop()
 
     @property
     def dropped(self) -> list[LeftOut]:
-        """The steps that a stream has left out, at most the last 100 000. Empty for files, and on all ranks but 0.
+        """The last 100 000 steps that a stream has left out; empty for files, and on all ranks but rank 0.
 
-        It is known also after `close`. With `buffers` it waits until the background has caught up.
+        May be called after `close`. With `buffers` it waits for the background.
         """
         if self._closing is not None:
             return self._closing[0]
@@ -246,20 +246,20 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def files(self) -> list[str]:
-        """The paths of all that the series consists of: its files, or (BP) a directory of nothing else.
+        """The paths of the files of the series; for BP its directory.
 
-        Only of a series that is open to read; none of a stream.
+        Only for a series that is open to read; empty for a stream.
         """
         return list(self._handle.reader().files())
 
     @property
     def dataset(self) -> Dataset | None:
-        """What the reader of another program's files knows about them; None for a series of Tailrace."""
+        """The Dataset behind files of another program; None for a series of Tailrace."""
         return self._handle.dataset
 
     @property
     def grid(self) -> UniformGrid | None:
-        """The places of the points if the writer gave them, else None."""
+        """The places of the points; None if the writer gave no grid."""
         found = self._handle.reader().grid()
         if found is None:
             return None
@@ -281,7 +281,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         return iter(self.next_step, None) if self.streaming else iter(self.steps)
 
     def verify(self) -> list[str]:
-        """Compare all steps with their checksums; in a stream, those to come.
+        """Compare all steps with their checksums; in a stream, the steps that follow.
 
         :returns: one line for each damage.
         """
@@ -289,7 +289,7 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def streaming(self) -> bool:
-        """Whether this is a stream that is open to read: each step comes when its writer ends it. Local."""
+        """Whether this is a stream that is open to read. Each step comes when the writer ends it. Local."""
         stream = self._handle.stream()
         return stream is not None and stream.streaming
 
@@ -303,7 +303,7 @@ class SeriesOf(ABC, Generic[OneStep]):
     # ---- both -----------------------------------------------------------------------------------
     @property
     def coupling(self) -> Coupling:
-        """What a stream has cost both of its ends so far, on rank 0. It is known also after `close`."""
+        """The cost of a stream for both sides so far, on rank 0. May be called after `close`."""
         if self._closing is not None:
             return self._closing[1]
         stream = self._handle.stream()
@@ -329,7 +329,7 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def notes(self) -> list[str]:
-        """Remarks about the series: striping, what was chosen and why, and what the system did not allow a stream.
+        """Remarks about the series: striping, choices and their reasons, and what the system refused to a stream.
 
         Rank 0 has all of them. Local.
         """
@@ -375,14 +375,14 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     def _whole(self, name: str, data: NDArray[Any]) -> Block:
         array = np.asarray(data)
-        # On several ranks a bare array is nobody's whole; the check is local, but true of every rank alike.
+        # On several ranks an array without a Block does not say its place. All ranks find this error alike.
         if self.comm.size > 1:
             raise InputError(f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it")
         return Block(array, shape_of(array))
 
 
 class ArraySeries(SeriesOf[ArrayStep]):
-    """A series whose steps give arrays; made by `open`. That of users is `tailrace.steps.series.Series`."""
+    """A series whose steps give arrays; made by `open`. Users get `tailrace.steps.series.Series` instead."""
 
     def _step(self, number: int, index: int, time: float) -> ArrayStep:
         return ArrayStep(self._handle, number, index, time)

@@ -32,7 +32,7 @@ class ArrayStep:
 
     @property
     def derived(self) -> dict[str, Stored]:
-        """What is not stored and can be read all the same; in files of other programs only."""
+        """Variables that are computed when they are read; in files of other programs only."""
         dataset = self._handle.dataset
         return {} if dataset is None else dataset.derived(self._number)
 
@@ -54,7 +54,7 @@ class ArrayStep:
 
     @property
     def missed(self) -> list[int]:
-        """The indices of the steps that the writer of a stream has left out since the step that was read before."""
+        """The indices of the steps that the writer of a stream has left out since the last step that was read."""
         stream = self._handle.stream()
         return list(stream.missed(self._number)) if stream is not None else []
 
@@ -86,7 +86,7 @@ class ArrayStep:
         with self.raise_on_all_ranks() as opened:
             variables = self.variables | self.derived
             components = 0 if name in variables else self.components(name)
-            unknown = Stored("float64", (0, 0, 0), False)  # an unknown name is an error below, on all ranks
+            unknown = Stored("float64", (0, 0, 0), False)  # `read` below reports an unknown name on all ranks
             first = self.vectors.get(name, (f"{name}_1",))[0]
             stored = variables.get(first if components else name, unknown)
             start, count = ((0, 0, 0), stored.shape) if box is None else (triple(box[0]), triple(box[1]))
@@ -98,11 +98,11 @@ class ArrayStep:
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def components(self, name: str) -> int:
-        """The number of components of an array that was written as (components, nz, ny, nx); 0 for others. Local."""
+        """The number of components of an array that was written as (components, nz, ny, nx); 0 for others."""
         return int(self._handle.reader().components(self._number, name))
 
     def raise_on_all_ranks(self) -> AbstractContextManager[Readable]:
-        """Around the local preparation of `read`: an error of one rank is raised on all ranks; see `handle`."""
+        """Put this around the local preparation of `read`; see `handle.raise_on_all_ranks`."""
         return raise_on_all_ranks(self._handle.reader())
 
     def __getitem__(self, name: str) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The steps of a series as a sequence, each made when it is taken."""
+"""The steps of a series as a sequence. A step is made when it is taken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ One = TypeVar("One")
 
 
 class Steps(Sequence[One]):
-    """The steps by position. It keeps none of them, so that what a step holds is freed with it. Local.
+    """The steps by position. The sequence keeps no step, so a step's memory is freed with the step.
 
     :param path: of the series, for messages.
     :param table: index and time of each step.
@@ -45,7 +45,7 @@ class Steps(Sequence[One]):
     def position_of(self, index: int) -> int:
         """The position of the step with this index.
 
-        :raises InputError: there is none; the message names the nearest.
+        :raises InputError: no step has it; the message names the nearest.
         """
         for at, (one, _) in enumerate(self._table):
             if one == index:

@@ -51,15 +51,15 @@ class TimeSeriesError(ValueError):
 
 
 class TimeSeries:
-    """A time series that is being written, by one rank. All methods are local.
+    """A time series that is being written, by one rank.
 
     :param path: the file; an older time series of that name is replaced unless `resume_step` is given.
     :param title: lines about the run: its name, Reynolds number, grid.
     :param resume_step: continue the file after this step: rows after it are dropped.
     :param columns: names, of which the first are step and time; the others are numbers.
     :param definitions: lines that explain the columns.
-    :param provenance: how the file comes about, see `provenance`; a file that is continued keeps what it says.
-    :raises TimeSeriesError: what is there is not a time series, or has other columns than the rows to come.
+    :param provenance: the origin of the file, see `provenance`; a file that is continued keeps its own.
+    :raises TimeSeriesError: the existing file is not a time series, or has other columns than the new rows.
     :raises OSError: the file cannot be written, or another program is writing it.
     """
 
@@ -90,7 +90,7 @@ class TimeSeries:
                 _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
             self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
             self._size = os.fstat(self._file.fileno()).st_size
-        except BaseException:  # whoever holds the error, as a notebook does, would hold the lock
+        except BaseException:  # a notebook keeps the error, which would keep the lock
             self._lock.release()
             raise
 
@@ -137,7 +137,7 @@ class TimeSeries:
         os.fsync(self._file.fileno())
 
     def _check_there(self) -> None:
-        """A file that somebody removes or replaces takes further rows, which nobody would ever see."""
+        """Check that the file is still at its path. Rows written to a removed file would be lost without an error."""
         ours = os.fstat(self._file.fileno())
         there = self.path.stat() if self.path.exists() else None
         if there is None or not os.path.samestat(ours, there):
@@ -163,7 +163,7 @@ class TimeSeries:
 
 
 def check_replaceable(path: str | Path) -> None:
-    """Check that a new time series at `path` would replace only a time series, or nothing. Local.
+    """Check that a new time series at `path` would replace only a time series, or nothing.
 
     :raises TimeSeriesError: there is something else.
     :raises OSError: it cannot be read.
@@ -173,7 +173,7 @@ def check_replaceable(path: str | Path) -> None:
 
 
 def rewind(path: str | Path, step: int) -> int | None:
-    """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all. Local.
+    """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all.
 
     :returns: the step of the last row that stays; None where no row does.
     :raises TimeSeriesError: the file is not a time series.
@@ -187,7 +187,7 @@ def rewind(path: str | Path, step: int) -> int | None:
 
 
 def read_columns(path: str | Path) -> tuple[str, ...]:
-    """The names of the columns. Local.
+    """The names of the columns.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -196,7 +196,7 @@ def read_columns(path: str | Path) -> tuple[str, ...]:
 
 
 def read_provenance(path: str | Path) -> dict[str, str]:
-    """How a time series came about, see `provenance`; empty where it does not say. Local.
+    """The origin of a time series, see `provenance`; empty if the file does not have it.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -205,7 +205,7 @@ def read_provenance(path: str | Path) -> dict[str, str]:
 
 
 def last_step(path: str | Path) -> int | None:
-    """The step of the last complete row; None where there is none. Local.
+    """The step of the last complete row; None if the file has no row.
 
     :raises TimeSeriesError: the file is not a time series.
     """
@@ -214,7 +214,7 @@ def last_step(path: str | Path) -> int | None:
 
 
 def read_time_series(path: str | Path) -> dict[str, NDArray[Any]]:
-    """The columns of a time series by name: `step` as int64, the others as float64. Local.
+    """The columns of a time series by name: `step` as int64, the others as float64.
 
     An incomplete last line is left out.
 

@@ -1,4 +1,4 @@
-"""What a series can store: types of arrays, and numbers, texts and parameters in the form that the core takes."""
+"""Values that a series can store: types of arrays; numbers, texts and parameters in the form that the core takes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STORED = ("float32", "float64", "int32", "int64")  # names of the types of array
 
 
 def is_stored(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of this type, in this byte order, can be stored. Local."""
+    """Whether arrays of this type, in this byte order, can be stored."""
     return any(dtype == np.dtype(name) for name in STORED)
 
 
 def stored_array(name: str, data: Any) -> NDArray[Any]:
-    """The array of a variable, contiguous. Local.
+    """The array of a variable, contiguous.
 
     :raises InputError: it has a type that cannot be stored.
     """
@@ -32,7 +32,7 @@ def stored_array(name: str, data: Any) -> NDArray[Any]:
 
 
 def scalar_value(value: Any) -> Any:
-    """A number or a text of Python. Local.
+    """A number or a text of Python.
 
     :raises InputError: it is neither.
     """
@@ -43,9 +43,9 @@ def scalar_value(value: Any) -> Any:
 
 
 def attribute_value(value: Any) -> Any:
-    """A text, a number or a list of numbers of Python. Local.
+    """A text, a number or a list of numbers of Python.
 
-    :raises InputError: it is none of them.
+    :raises InputError: it has another type.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
@@ -58,5 +58,5 @@ def attribute_value(value: Any) -> Any:
 
 
 def parameter_text(value: object) -> str:
-    """A parameter of an engine as text: true and false in small letters. Local."""
+    """A parameter of an engine as text: true and false in small letters."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""What arrays are drawn over, known by their names: wave numbers, edges of bins, coordinates. All is local."""
+"""What arrays are drawn over, known by their names: wave numbers, edges of bins, coordinates."""
 
 from __future__ import annotations
 

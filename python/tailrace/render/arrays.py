@@ -1,4 +1,4 @@
-"""The arrays and numbers that analyses return, as curves: spectra, histograms, profiles, time series. All is local.
+"""The arrays and numbers that analyses return, as curves: spectra, histograms, profiles, time series.
 
 An array is drawn over another one of its length (of edges of bins: one more) that is known by its name, see
 `abscissae`; else over the coordinate along which the grid has as many points; else over its index.

@@ -1,4 +1,4 @@
-"""The picture of the statistics of a channel: its mean velocity, fluctuations and stresses. All is local.
+"""The picture of the statistics of a channel: its mean velocity, fluctuations and stresses.
 
 It shows what the ready-made analysis `channel` returns, which is known by the names of its profiles.
 """

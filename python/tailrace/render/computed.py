@@ -1,4 +1,4 @@
-"""Spectra, histograms and profiles that are computed from stored fields when they are drawn. All is local.
+"""Spectra, histograms and profiles that are computed from stored fields when they are drawn.
 
 The functions are those of analyses, so that the curves are the same.
 """

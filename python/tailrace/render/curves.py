@@ -1,4 +1,4 @@
-"""Curves of one quantity over another, in panels: time series, spectra, histograms and profiles. All is local."""
+"""Curves of one quantity over another, in panels: time series, spectra, histograms and profiles."""
 
 from __future__ import annotations
 

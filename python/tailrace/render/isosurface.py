@@ -1,4 +1,4 @@
-"""Isosurfaces of a field, drawn by VTK (the extra `render`) without a display. All functions are local.
+"""Isosurfaces of a field, drawn by VTK (the extra `render`) without a display.
 
 VTK works in a child process: a graphics library that is missing or broken may end the program that loads it.
 """

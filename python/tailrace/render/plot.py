@@ -1,4 +1,4 @@
-"""Pictures of any file that a run or an analysis has written: it is found out what each one is. All is local.
+"""Pictures of any file that a run or an analysis has written: it is found out what each one is.
 
     from tailrace.render.plot import plot
 

@@ -1,7 +1,6 @@
 """What can be drawn of the points of a step: stored fields, magnitudes of vectors, and what follows from the velocity.
 
 A stored array is read by the box, so that a slice reads no more than its plane. What is derived needs whole fields.
-All functions are local.
 """
 
 from __future__ import annotations

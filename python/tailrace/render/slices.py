@@ -1,4 +1,4 @@
-"""Slices: planes of a field as pictures. All functions are local."""
+"""Slices: planes of a field as pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening what pictures are drawn from: series of any engine, and checkpoints. All functions are local."""
+"""Opening what pictures are drawn from: series of any engine, and checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The style that all pictures share, and how they are written. All functions are local."""
+"""The style that all pictures share, and how they are written."""
 
 from __future__ import annotations
 

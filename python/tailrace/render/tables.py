@@ -1,4 +1,4 @@
-"""Time series and other tables (.csv): the picture of a run, and any column over time. All functions are local."""
+"""Time series and other tables (.csv): the picture of a run, and any column over time."""
 
 from __future__ import annotations
 

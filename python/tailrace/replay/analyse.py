@@ -73,13 +73,13 @@ class Analyse:
 
     def __init__(self, request: AnalysisRequest, comm: MPI.Comm) -> None:
         self._request, self._world = request, comm
-        self._started = clock.monotonic()  # the first step of a stream is waited for in here
+        self._started = clock.monotonic()  # before the wait for the first step of a stream
         told = of_program("beside" if request.beside else "analyse", comm.size)
         self._provenance = {**told, "source": request.source}
         self._scripts = agree(comm, lambda: load_scripts(request.scripts, request.values))
         given = agree(comm, lambda: read_grid_file(request.grid) if request.grid else None)
         agree(comm, self._check)
-        self._ranks = comm.size // request.groups  # of a group
+        self._ranks = comm.size // request.groups  # ranks of a group
         self._group = comm.rank // self._ranks
         ours = comm.Split(self._group, comm.rank)
         self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
@@ -98,7 +98,7 @@ class Analyse:
         self._last: _Moment | None = None
         self._missed = 0
         self._waited = 0.0
-        self._finals: list[str] = []  # what was said of the results of `finish`
+        self._finals: list[str] = []  # lines about the results of `finish`
 
     def _check(self) -> None:
         request, size = self._request, self._world.size
@@ -150,7 +150,7 @@ class Analyse:
     def run(self) -> int:
         """Analyse all steps.
 
-        :returns: the exit code: 1 where a script was switched off.
+        :returns: the exit code: 1 if a script was switched off, else 0.
         """
         keep_freed_memory()  # every step allocates the same sizes
         try:
@@ -209,7 +209,6 @@ class Analyse:
         return self._by_groups(analysis, partial(analysis.look, step) if step and seen else _nothing)
 
     def _by_groups(self, analysis: Analysis, work: Callable[[], ScriptResults | None]) -> ScriptResults | None:
-        """Raise the error of one group on all."""
         if self._request.groups == 1:
             return work()
         error: AnalysisError | None = None
@@ -269,7 +268,7 @@ class Analyse:
         self._out(f"analysed {self._source.path} in {duration(total) if total > 60 else f'{total:.2f} s'}{waited}")
 
     def _coupling(self) -> list[str]:
-        """What the stream has cost both sides. It is told once: a run tells it itself, other programs do not."""
+        """The cost of the stream for both sides. It is printed once: a run prints it itself, other programs do not."""
         if self._source.attributes.get("made_by") != "run":
             return explain(self._source.coupling)
         return [] if self._request.beside else ["the run reports at its end what the stream has cost both sides"]
@@ -284,7 +283,7 @@ class Analyse:
 
 
 def _nothing() -> None:
-    """What a group does that has no part in a step."""
+    """The work of a group that has no step in this round."""
 
 
 class _PackedField(NamedTuple):
@@ -298,7 +297,7 @@ def _packed(value: Any) -> Any:
 
 
 def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
-    """The scripts with their parameters. Local.
+    """The scripts with their parameters.
 
     :param values: NAME=VALUE for every script that has such a parameter, SCRIPT:NAME=VALUE for one.
     :raises InputError: a script cannot be found, two have the same name, or a parameter is unknown or of another type.
@@ -317,7 +316,7 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
         if wanted and wanted not in names:
             raise InputError(f"--set {text}: there is no script '{wanted}'; there are {', '.join(names)}")
         takers = [script for script in scripts if script.name == wanted or (not wanted and name in script.parameters())]
-        for script in takers or scripts[:1]:  # where no script takes it, the first raises the error
+        for script in takers or scripts[:1]:  # if no script takes it, the first raises the error
             script.set(name, value.strip())
     for script in scripts:
         script.check_complete()
@@ -325,7 +324,7 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
 
 
 def check_resume(scripts: Sequence[Script]) -> None:
-    """Check that scripts can continue without a saved state. Local.
+    """Check that scripts can continue without a saved state.
 
     :raises InputError: one of them may keep a state.
     """

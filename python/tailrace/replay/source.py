@@ -1,4 +1,4 @@
-"""Steps from a series: files, or a stream. Those of a running simulation are made in `run.inline_analyses`."""
+"""Steps from a series: files, or a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class SeriesSource:
     """A series, read in parallel: each rank reads its part of every field. Collective over `comm`.
 
-    :param grid_file: what the series does not have, or has wrong.
+    :param grid_file: the grid, if the series has none or a wrong one.
     :param precision: the type of the fields, "float32" or "float64"; None: as stored.
     :raises InputError: it is no series, has no steps, or its grid is not known.
     :raises IoError: nothing came in time.
@@ -74,7 +74,7 @@ class SeriesSource:
 
     @property
     def coupling(self) -> Coupling:
-        """What a stream has cost both of its ends, in rank 0; also after `close`. Local."""
+        """The cost of a stream for both sides, on rank 0. May be called after `close`. Local."""
         return self._series.coupling
 
     def waited(self) -> float:

@@ -35,7 +35,7 @@ class Callbacks:
         self._busy = False
 
     def add(self, work: Callable[[Any], object], schedule: Schedule) -> None:
-        """Add a function. Local.
+        """Add a function.
 
         :raises InputError: it cannot be called.
         """
@@ -44,15 +44,15 @@ class Callbacks:
         self._all.append(Callback(work, schedule))
 
     def next_times(self, time: float) -> list[float | None]:
-        """The next times that a step must end at. Local."""
+        """The next times that a step must end at."""
         return [one.schedule.next_time(time) for one in self._all]
 
     def called(self, step: int) -> int:
-        """How many of those that are due in the state after so many steps have been called. Local."""
+        """How many of those that are due in the state after so many steps have been called."""
         return self._called if self._step == step else 0
 
     def check_idle(self) -> None:
-        """Check that none of them is at work. Local.
+        """Check that none of them is at work.
 
         :raises InputError: one is.
         """
@@ -83,7 +83,7 @@ class Callbacks:
 
 
 def checked_times(times: Sequence[float] | float) -> list[float]:
-    """Times of a callback, rising. Local.
+    """Times of a callback, rising.
 
     :raises InputError: one is not a number, is not finite or is negative; or there is none.
     """

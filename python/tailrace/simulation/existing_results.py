@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:
-    """The results at the places of a case, with its checkpoints; what holds no step is none. Local."""
+    """The results at the places of a case, with its checkpoints; what holds no step is none."""
     found = [*of_table(Path(case.diagnostics.path))]
     for output in case.output:
         if ENGINES[output.engine].streams:
@@ -47,7 +47,7 @@ def _record(case: Case) -> SetAside:
 
 
 def settle(case: Case) -> bool:
-    """After a run that may have been killed: finish what it began to replace. Local.
+    """After a run that may have been killed: finish what it began to replace.
 
     :returns: whether earlier results are back in their places.
     :raises IoError: the run lives, or a file cannot be renamed.

@@ -181,7 +181,7 @@ class Live:
 
 
 def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float, stream: TextIO | None = None) -> None:
-    """Print a table of the time: phases by their share, and the rest. Local.
+    """Print a table of the time: phases by their share, and the rest.
 
     :param phases: name -> (min, mean, max) over the ranks, in seconds. No phase contains another.
     :param total: wall-clock seconds of the run.

@@ -114,7 +114,7 @@ def _is_missing(path: Path) -> bool:
 
 
 def _written(case: Case) -> dict[str, str]:
-    """The files that a run goes on writing when it is resumed, and where the case names them. Local."""
+    """The files that a run goes on writing when it is resumed, and where the case names them."""
     found = {case.diagnostics.path: "diagnostics.path"}
     found |= {one.path: f"path of output '{one.name}'" for one in case.output if ENGINES[one.engine].stores}
     for one in case.analysis:

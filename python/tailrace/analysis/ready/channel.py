@@ -1,16 +1,16 @@
 """Statistics of a flow between walls, over the two periodic directions and time; needs the viscosity nu.
 
 Results are in the axes of the flow: x and u along the stream, y and v away from the wall, z and w across; y is the
-distance from the wall. Means mean_u ... mean_p, covariances uu = <u'u'>, uv ... pp, of a scalar phi mean_phi, phi_phi,
-u_phi ...; in wall units, by u_tau and nu, with the ending _plus. They come at the end; at each step come numbers:
-u_tau = sqrt(nu dU/dy) at the walls, re_tau = u_tau h / nu with half the height h, and stress_deviation, by which the
-total stress nu dU/dy - <u'v'> departs from its straight line, over u_tau^2: it falls to zero as the means converge.
+distance from the wall. Means mean_u ... mean_p, covariances uu = <u'u'>, uv ... pp; for a scalar phi mean_phi, phi_phi,
+u_phi ...; in wall units, by u_tau and nu, with the ending _plus. They come at the end. At each step come numbers:
+u_tau = sqrt(nu dU/dy) at the walls, re_tau = u_tau h / nu with half the height h, and stress_deviation: the distance of
+the total stress nu dU/dy - <u'v'> from its straight line, over u_tau^2. It falls to zero as the means converge.
 
 Parameters: start, the time to begin at; stream, "x", "y" or "z" (where the mean flow is largest); symmetry, "on" to
 average both halves of the channel, or "off" ("auto": on where the profiles are close to their mirror images);
 vorticity = false saves its derivatives; profiles_every, a time after which profiles are stored before the end, too.
 
-Each step has as its weight the time since the step before; the first, which has none, has that of the second.
+The weight of a step is the time since the step before; the first step has the weight of the second.
 """
 
 import math
@@ -20,8 +20,8 @@ import numpy as np
 import tailrace as tr
 
 _OURS = ("ux", "uy", "uz", "pressure", "vorticity", "vorticity_x", "vorticity_y", "vorticity_z", "q")
-_NEAR = 0.1  # of its range: how far from its mirror image a mean profile may be
-_SAME = 1e-3  # of the range: values at walls are the same up to this; a step leaves those of scalars a little off
+_NEAR = 0.1  # largest distance of a mean profile from its mirror image, as a share of its range
+_SAME = 1e-3  # values at walls are equal up to this share of the range; a step leaves those of scalars a little off
 
 
 class Channel:
@@ -44,7 +44,7 @@ class Channel:
         self.last = self.stored = math.nan  # the times of the last step and of the last profiles
 
     def start(self, step):
-        """Find the walls and what there is to average."""
+        """Find the walls and the fields to average."""
         bounds = list(step.grid.boundaries)
         across = [d for d in range(3) if bounds[d] != "periodic"]
         if len(across) != 1:
@@ -90,7 +90,7 @@ class Channel:
 
     def _weight(self, time):
         if math.isnan(self.last):
-            return 1.0  # until the second step says how much time a step stands for
+            return 1.0  # until the second step gives the time that a step stands for
         passed = time - self.last
         if not passed > 0:
             raise tr.InputError(f"channel: the time of the steps must rise, from {self.last} on; found {time}")
@@ -139,7 +139,7 @@ class Channel:
 
     # ---- results -----------------------------------------------------------------------------------------------------
     def _results(self):
-        """Numbers, and profiles over the distance from the wall."""
+        """The numbers, and the profiles over the distance from the wall."""
         wall, names = self.wall, self._letters()
         mean = {letter: wall.facing(self.flow.mean[name], letter == "v") for name, letter in names.items()}
         products = {
@@ -150,7 +150,7 @@ class Channel:
         shear = self.nu * wall.derivative(mean["u"])
         at_walls = shear[[0, -1]] * wall.is_wall
         u_tau = math.sqrt(np.abs(at_walls).sum() / wall.is_wall.sum())
-        plus = u_tau or math.nan  # what is scaled by it has no value without shear
+        plus = u_tau or math.nan  # without shear, values in wall units are not numbers
         half = _Half(wall, self.symmetry, mean, products)
         line = np.interp(wall.y, [0, wall.height], np.sign(at_walls) * u_tau**2)
         budget = {"viscous": half(shear, -1), "turbulent": half(-products["u", "v"], -1)}
@@ -174,7 +174,7 @@ class Channel:
         return numbers, profiles
 
     def _profiles(self, mean, products, half, plus):
-        """The moments, and those of them that have wall units."""
+        """The moments, and also in wall units."""
         profiles = {"y": half(self.wall.y, -1, self.wall.height / 2)}
         profiles["y_plus"] = profiles["y"] * (plus / self.nu)
         profiles |= {f"mean_{a}": half(one, half.signs[a], half.middle.get(a, 0.0)) for a, one in mean.items()}
@@ -193,7 +193,7 @@ class Channel:
         return profiles
 
     def _letters(self):
-        """The names of the results by those of the fields: u is along the stream."""
+        """Name of a field -> its letter in the results: u is along the stream."""
         stream = self.stream
         if stream == "auto":
             speed = [self.wall.share @ np.abs(self.wall.facing(self.flow.mean[f"u{axis}"])) for axis in self.axes]
@@ -205,7 +205,7 @@ class Channel:
 
 
 class _Wall:
-    """The direction between the walls, seen from the lower one, or from the only one. All is local."""
+    """The direction between the walls, seen from the lower wall, or from the only one."""
 
     def __init__(self, grid, across):
         ends = grid.boundaries[across].split("|")
@@ -219,11 +219,11 @@ class _Wall:
         y = np.array(grid.coordinates(across))
         self.symmetric = all(is_wall) and np.allclose(y + y[::-1], self.height, rtol=0, atol=1e-9 * self.height)
         self.y = self.height - y[::-1] if self._upside_down else y
-        # The trapezoidal rule in the uniform coordinate, as of the solver where it keeps the flow rate.
+        # The trapezoidal rule in the uniform coordinate; the solver uses the same one to keep the flow rate.
         dy = 1 / np.array(grid.metric(across)) if grid.metric(across) else np.ones(len(y))
         dy[[0, -1]] *= 0.5
         self.share = self.facing(dy * grid.spacing(across) / self.height)
-        # The scheme of the solver for a profile: a box of the same nodes between the walls, and the fewest along them.
+        # The scheme of the solver, for a profile: a grid with its nodes between the walls, and the fewest along them.
         points = [n if d == across else 8 for d, n in enumerate(grid.nodes)]
         self._schemes = tr.Operators(points, grid.lengths, grid.boundaries, stretching=grid.stretching, beta=grid.beta)
         self._axis, self._slope = "xyz"[across], (tr.ddx, tr.ddy, tr.ddz)[across]
@@ -243,10 +243,10 @@ class _Wall:
 
 
 class _Half:
-    """What averages a profile over both halves of a channel, or leaves it as it is. All is local.
+    """Averages a profile over both halves of a channel, or returns it unchanged.
 
-    `signs` has -1 for what changes its sign in the mirror: v, and a scalar with different values at the walls, whose
-    mean is measured from that in the middle, `middle`.
+    `signs` has -1 for fields that change their sign in the mirror: v, and a scalar with different values at the walls.
+    The mean of such a scalar is measured from its value in the middle, `middle`.
     """
 
     def __init__(self, wall, symmetry, mean, products):
@@ -267,27 +267,26 @@ class _Half:
         self._count = (len(wall.y) + 1) // 2 if folded else None
 
     def __call__(self, values, sign=1, offset=0.0):
-        """A profile with its sign in the mirror; `offset` is that of an odd one in the middle."""
+        """Average a profile; `sign`: its sign in the mirror; `offset`: the value of an odd profile in the middle."""
         if self._count is None:
             return values
         return (0.5 * (values + sign * values[::-1]) + offset)[: self._count]
 
 
 def _given(name, mean, products):
-    """Whether the value at the lower and at the upper end is always the same."""
+    """For the lower and the upper end: whether the value there never changes."""
     return products[name, name][[0, -1]] <= (_SAME * np.ptp(mean[name])) ** 2
 
 
 def _differ(values):
-    """Whether a mean profile has different values at its ends."""
     return abs(values[-1] - values[0]) > _SAME * np.ptp(values)
 
 
 def _heat(wall, name, mean, products):
-    """The gradient of a scalar at the walls, on average, and its Nusselt number; not a number where it has none.
+    """The mean gradient of a scalar at the walls, and its Nusselt number (NaN if it is not defined).
 
-    Between different values that is the flux over the flux in a fluid at rest. With one value at both walls it is that
-    of the hydraulic diameter 4 h and the mixed mean <U phi> / <U>.
+    If the values at the walls differ, the Nusselt number is the flux over the flux in a fluid at rest. If they are
+    equal, it uses the hydraulic diameter 4 h and the mixed mean <U phi> / <U>.
     """
     values = mean[name]
     gradient = float(np.abs(wall.derivative(values)[[0, -1]] * wall.is_wall).sum() / wall.is_wall.sum())

@@ -1,7 +1,7 @@
-"""Advice from measurements: which engine to choose, with which parameters, and why. All is local.
+"""Advice from measurements: which engine to choose, with which parameters, and why.
 
-Only variants that wrote right values in every round and never failed are advised. Where the data cannot tell the
-fastest, no advice is given, or it is said that a preference decides.
+Only variants that wrote right values in every round and never failed are advised. If the data do not show which one is
+the fastest, there is no advice, or the advice says that a preference decided.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Advice:
 
 
 def advise(results: BenchResults, question: Question) -> Advice:
-    """The fastest safe variant that was measured nearest to what is asked.
+    """The fastest safe variant of the measured setting that is nearest to the question.
 
     :raises AdviceError: the data cannot tell; the message has the reason.
     """
@@ -60,7 +60,7 @@ def advise(results: BenchResults, question: Question) -> Advice:
 
 
 def _check_machines(results: BenchResults) -> None:
-    """:raises AdviceError: the writes are those of several machines. Imported results do not tell theirs."""
+    """:raises AdviceError: the writes come from several machines. Imported results do not name theirs."""
     writers = {one.run for one in results.measurements if is_write(one.cell)}
     machines = {
         (str(run.machine.get("processor")), run.machine.get("cores")) for run in results.runs if run.run in writers
@@ -71,9 +71,9 @@ def _check_machines(results: BenchResults) -> None:
 
 
 def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
-    """The nearest setting of writes whose figures are of use: a checkpoint must be on the disk, an output need not.
+    """The nearest setting of suitable writes: a checkpoint must be on the disk, an output need not.
 
-    :raises AdviceError: there is none.
+    :raises AdviceError: the results have no such setting.
     """
     found = [one for one in every if is_write(one.cell) and min(one.rate.values) > 0]
     if not found:

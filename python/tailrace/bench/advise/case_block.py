@@ -1,4 +1,4 @@
-"""Blocks of a case file that a reader can paste, and the commands that go with them. All is local."""
+"""Blocks of a case file that a reader can paste, and the commands that go with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_CHECKPOINTS = ("sync", "checksums")
 
 
 def output_block(engine: str, parameters: Mapping[str, Any], precision: str = "float64") -> str:
-    """An [[output]] with this engine; the fields and their rhythm are the reader's own."""
+    """An [[output]] with this engine; the reader adds fields and interval."""
     import tomlkit
 
     entry = tomlkit.table()
@@ -37,7 +37,7 @@ def output_block(engine: str, parameters: Mapping[str, Any], precision: str = "f
 
 
 def checkpoint_block(interval: Interval | None) -> str:
-    """A [checkpoint], with Daly's interval where the time between failures is known."""
+    """A [checkpoint], with Daly's interval if the time between failures is known."""
     import tomlkit
 
     section = tomlkit.table()

@@ -1,6 +1,6 @@
-"""Which measured variants may be advised at all, and which is taken of several that are equally fast. All is local.
+"""Which measured variants may be advised, and which one is preferred if several are equally fast.
 
-A variant may be advised whose values are right, which never failed, and whose figures are without doubt.
+A variant may be advised if its values are right, it never failed, and nothing makes its figures doubtful.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def sort_variants(variants: Sequence[Summary], results: BenchResults) -> Sorted:
 
 
 def why_unsafe(variant: Summary, error: str | None) -> str:
-    """Why a variant must not be advised, however fast it is; "" where nothing speaks against it."""
+    """Why a variant must not be advised, however fast it is; "" if it may."""
     rounds = len(variant.rounds)
     if error is not None:
         return f"failed: {_first_line(error)}"
@@ -62,7 +62,7 @@ def why_unsafe(variant: Summary, error: str | None) -> str:
 
 
 def _calm(variant: Summary) -> Summary:
-    """Without disturbed rounds, where enough remain."""
+    """The variant without disturbed rounds, if enough rounds remain."""
     calm = tuple(one for one in variant.rounds if not one.disturbed)
     return replace(variant, rounds=calm) if len(calm) >= FEWEST else variant
 
@@ -73,6 +73,6 @@ def _first_line(text: str) -> str:
 
 
 def preference(engine: str, parameters: Mapping[str, Any]) -> tuple[int, int]:
-    """A key to sort equally fast variants by: the preferred variant is the smallest. It is no measurement."""
+    """A sort key for equally fast variants: the preferred variant has the smallest. Nothing is measured for it."""
     kept = [value for value in parameters.values() if value is not None]
     return (_ORDER.index(engine) if engine in _ORDER else len(_ORDER), len(kept))

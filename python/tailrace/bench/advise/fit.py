@@ -1,9 +1,9 @@
-"""Fit the profile of a machine to measured writes: least squares of logarithms. All is local.
+"""Fit the profile of a machine to measured writes: least squares of logarithms.
 
 The unknowns are the logarithms of figures of the profile, so they stay positive, and a factor for each engine. The
 residuals are logarithms of measured over predicted seconds; large ones count less (Huber 1964). A weak prior keeps
-figures that the data do not determine where they were. Gauss-Newton steps with Levenberg's damping, from several
-starts, because the model has kinks, which are smooth at first.
+figures unchanged that the data do not determine. Gauss-Newton steps with Levenberg's damping start from several
+points, because the model has kinks; these are smoothed at first.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ PRIOR = math.log(5.0)  # standard deviation of the logarithm of a figure before 
 ENGINE_PRIOR = math.log(1.5)  # ... of the factor of an engine
 NOISE = 0.2  # first guess of the standard deviation of a residual
 LEAST_NOISE = 0.02
-HUBER = 1.5  # residuals beyond so many standard deviations count by their size, not by its square
+HUBER = 1.5  # beyond so many standard deviations, a residual counts linearly, not as a square
 STARTS = 2
 STEPS = 25
 SHARPNESS = (2.0, 6.0, 20.0, math.inf)
 SEED = 2006
-LEAST = 1e-7  # where a figure begins that the start has as 0: a logarithm needs a number
-FEWEST = 6  # observations, where all figures are fitted
+LEAST = 1e-7  # the start of a figure that is 0: its logarithm must exist
+FEWEST = 6  # observations, if all figures are fitted
 
 
 class FitError(ValueError):
-    """The observations do not suffice."""
+    """There are too few observations, or they do not fit the model."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Fit:
 
     profile: Profile
     residuals: tuple[float, ...]  # logarithms of measured over predicted seconds, in the order of the observations
-    determined: tuple[str, ...]  # figures of which the data say more than the prior
+    determined: tuple[str, ...]  # figures that the data determine better than the prior
 
     @property
     def factor(self) -> float:
@@ -71,7 +71,7 @@ def fit(
     """Fit the figures of a profile.
 
     :param start: counts and other figures are taken from it.
-    :param figures: which to fit; by default all that it has but those of networks where everything is on one node.
+    :param figures: which to fit; by default all figures of `start`, without those of networks if all is on one node.
     :param engines: also a factor for each engine.
     :raises FitError: too few observations, or one of an engine that the model does not describe.
     """
@@ -121,9 +121,9 @@ class _Problem:
         self.sharpness = math.inf
 
     def profile(self, unknowns: Vector) -> Profile:
-        """The profile at a point, or one of arrays at many points, the columns.
+        """The profile at a point; for many points (columns), a profile of arrays.
 
-        The factors of engines have the mean 1: otherwise they could take over from rates.
+        The mean of the factors of engines is kept at 1: otherwise they could replace the rates.
         """
         own = unknowns[len(self.names) :]
         if self.kinds:
@@ -146,13 +146,13 @@ class _Problem:
         return predict_pattern(profile, one.load, pattern, one.engine, stripes, self.sharpness).seconds
 
     def cost(self, unknowns: Vector) -> float:
-        """What is minimised."""
+        """The function that is minimised."""
         size = np.abs(self.residuals(unknowns)) / self.noise
         loss = np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2)
         return float(np.sum(loss) + np.sum((unknowns / self.prior) ** 2))
 
     def _weights(self, residuals: Vector) -> Vector:
-        """Of the residuals, so that their weighted squares have the slope of the loss."""
+        """Weights of the residuals, so that their weighted squares have the slope of the loss."""
         return np.minimum(1.0, HUBER * self.noise / np.maximum(np.abs(residuals), 1e-12))
 
     def starts(self) -> list[Vector]:
@@ -161,7 +161,7 @@ class _Problem:
         return [np.zeros(len(self.prior)), *jitter]
 
     def solve(self, unknowns: Vector) -> Vector:
-        """The minimum that is reached from a point, with kinks that sharpen on the way."""
+        """The minimum that is reached from a point. The kinks of the model get sharper on the way."""
         for self.sharpness in SHARPNESS:
             unknowns = self._descend(unknowns)
         return unknowns
@@ -193,7 +193,7 @@ class _Problem:
         return (ahead - behind) / (2 * step)
 
     def fit_of(self, unknowns: Vector) -> Fit:
-        """The result, with what remains unexplained and how well each figure is known."""
+        """The result, with its residuals and the uncertainty of each figure."""
         residuals, slope = self.residuals(unknowns), self.slope(unknowns)
         known = np.trace(np.linalg.solve(slope.T @ slope + self.noise**2 * np.diag(self.prior**-2), slope.T @ slope))
         noise = max(LEAST_NOISE, math.sqrt(float(residuals @ residuals) / max(1.0, len(residuals) - float(known))))
@@ -215,7 +215,7 @@ def _factor(deviation: float) -> float:
 
 
 def _rounded(profile: Profile) -> Profile:
-    """Four digits, which is more than is known."""
+    """The profile with figures of four digits, which is more than their precision."""
     short: Callable[[float], float] = lambda value: float(f"{value:.4g}")  # noqa: E731
     values: dict[str, Any] = {key: short(getattr(profile, key)) for key in FIGURES if getattr(profile, key) is not None}
     for key in ("uncertainty", "engine_factor"):

@@ -1,4 +1,4 @@
-"""Advice from the profile of a machine: what the model predicts for each engine, and how sure it is. All is local."""
+"""Advice from the profile of a machine: the prediction of the model for each engine, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .question import AdviceError, Question
 from .striping import ALL, stripe_command, stripes_for
 from .uncertainty import HIGH, LOW, StripedVariant, Uncertainty, range_of, seconds_of
 
-SURE = 0.8  # the share of draws in which a variant must be slower, to be slower
+SURE = 0.8  # a variant counts as slower if it is slower in this share of the draws
 DIRECTORY = "DIR"
 
 VARIANTS = (
@@ -90,7 +90,7 @@ def _striped(variant: StripedVariant, profile: Profile, load: Load, stripes: int
 
 
 def _tied(draws: NDArray[np.float64], order: Sequence[int]) -> list[int]:
-    """The fastest variant and those that are slower in too few draws to say so."""
+    """The fastest variant, and those that are slower in too few draws to count as slower."""
     first = draws[order[0]]
     return [at for at in order if at == order[0] or float(np.mean(first < draws[at])) < SURE]
 

@@ -1,4 +1,4 @@
-"""How often to write a checkpoint: the intervals of Young (1974) and Daly (2006). All is local.
+"""How often to write a checkpoint: the intervals of Young (1974) and Daly (2006).
 
 J. W. Young, A first order approximation to the optimum checkpoint interval, Communications of the ACM 17 (1974) 530.
 J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, Future Generation Computer

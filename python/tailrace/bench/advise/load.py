@@ -1,4 +1,4 @@
-"""What is written: bytes, ranks, variables and steps, without the engine. All is local."""
+"""What is written: bytes, ranks, variables and steps, without the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of writing: the seconds of an engine from the profile of a machine. All is local.
+"""A model of writing: the seconds of an engine from the profile of a machine.
 
 The formulas, their sources and where they fail are in docs/theory/io_model.md; symbols there are names here.
 """
@@ -17,7 +17,7 @@ from .load import GIB, Load
 from .pattern import Pattern, pattern_of
 from .profile import Profile
 
-# Collective calls of a step, and more for each variable: about what docs/io/cost.md has.
+# Collective calls of a step, and more for each variable; about the numbers in docs/io/cost.md.
 CALLS, CALLS_PER_VARIABLE = 6, 4
 MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
 
@@ -37,7 +37,7 @@ class Prediction:
 
     @property
     def seconds(self) -> float:
-        """Of the whole write, open to close."""
+        """Seconds of the whole write, from open to close."""
         return self.factor * (self.opens + self.messages + self.memory + self.storage + self.sync)
 
     @property
@@ -61,16 +61,16 @@ def predict(
 
 
 def stripes_of(profile: Profile, stripes: int | None) -> int:
-    """The stripes of a new file for which so many were asked."""
+    """The stripes of a new file, if the user asked for `stripes`."""
     return min(stripes or profile.default_stripes, profile.ost_count)
 
 
 def predict_pattern(
     profile: Profile, load: Load, pattern: Pattern, engine: str, stripes: int, sharpness: float = math.inf
 ) -> Prediction:
-    """The same for a known pattern, for one profile or many: its figures may be arrays, and then the seconds are.
+    """The same for a known pattern, and for one profile or many: if its figures are arrays, the seconds are arrays.
 
-    :param sharpness: of the change from one limit to the next; a fit begins with a low one, a norm without kinks.
+    :param sharpness: how sharply one limit changes into the next; a fit begins with a low one, which gives no kinks.
     """
     nodes = load.nodes or profile.nodes(load.ranks)
     calls = (CALLS + CALLS_PER_VARIABLE * load.variables) * math.ceil(math.log2(load.ranks))
@@ -87,7 +87,7 @@ def predict_pattern(
 
 
 def _opens(profile: Profile, load: Load, pattern: Pattern) -> float:
-    """Seconds of a step: each writer opens its files in turn, and one server makes the files of all."""
+    """Seconds of a step: each writer opens its files one by one, and one server makes the files of all writers."""
     openers = pattern.openers or pattern.writers
     opened = max(pattern.files, openers * pattern.opened)
     return (
@@ -98,7 +98,7 @@ def _opens(profile: Profile, load: Load, pattern: Pattern) -> float:
 
 
 def _messages(profile: Profile, load: Load, pattern: Pattern, nodes: int) -> float:
-    """Seconds in which the busiest node receives, and in which bytes move within nodes."""
+    """Seconds in which the busiest node receives, plus seconds in which bytes move within nodes."""
     if pattern.writers >= load.ranks and not pattern.exchange:
         return 0.0
     receiving = min(pattern.writers, nodes)
@@ -114,7 +114,7 @@ def _messages(profile: Profile, load: Load, pattern: Pattern, nodes: int) -> flo
 
 
 def _storage(profile: Profile, load: Load, pattern: Pattern, stripes: int, sharpness: float) -> float:
-    """Seconds in which the bytes reach the storage, or the page cache and what it cannot hold the storage."""
+    """Seconds until the bytes reach the storage, or the page cache. Bytes beyond the page cache go to the storage."""
     front, back = _front(profile, pattern, stripes), _back(profile, load, pattern, stripes)
     cache = _cache(profile, load, pattern)
     if cache is None:
@@ -138,7 +138,7 @@ def _bound(profile: Profile, load: Load, pattern: Pattern, stripes: int) -> str:
 
 
 def _cache(profile: Profile, load: Load, pattern: Pattern) -> tuple[float, float] | None:
-    """GiB/s into the page cache, and what it takes; None where the write waits for the storage."""
+    """GiB/s into the page cache, and its capacity; None if the write waits for the storage."""
     if load.durability != "page cache" or profile.page_cache_gib_per_s_per_node is None:
         return None
     writing = min(pattern.writers, load.nodes or profile.nodes(load.ranks))
@@ -146,7 +146,7 @@ def _cache(profile: Profile, load: Load, pattern: Pattern) -> tuple[float, float
 
 
 def _front(profile: Profile, pattern: Pattern, stripes: int) -> dict[str, float]:
-    """GiB/s that the writers can give, and that the locks of shared files let through."""
+    """GiB/s of the writers, and GiB/s that the locks of shared files allow."""
     rates = {"writers": pattern.writers * profile.stream_gib_per_s}
     if pattern.shared:
         # Files of one step are written one after the other (raw, mpiio), or at once (the files of a container).
@@ -157,7 +157,7 @@ def _front(profile: Profile, pattern: Pattern, stripes: int) -> dict[str, float]
 
 
 def _unlocked(profile: Profile, pattern: Pattern, lanes: int) -> float:
-    """The share of its speed that locks leave a shared file; at worst all writers together are as one."""
+    """The share of its speed that a shared file keeps under locks; at worst, all writers are as fast as one."""
     if not pattern.locked:
         return 1.0
     crowd = pattern.writers / lanes
@@ -165,7 +165,7 @@ def _unlocked(profile: Profile, pattern: Pattern, lanes: int) -> float:
 
 
 def _back(profile: Profile, load: Load, pattern: Pattern, stripes: int) -> dict[str, float]:
-    """GiB/s that the nodes can send to the storage, and that it can take."""
+    """GiB/s that the nodes can send to the storage, and GiB/s that the storage accepts."""
     at_once = max(1, pattern.files // pattern.opened)
     targets = min(at_once * stripes, profile.ost_count)
     crowd = pattern.writers * (1 if pattern.shared else stripes) / targets

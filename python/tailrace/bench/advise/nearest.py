@@ -1,4 +1,4 @@
-"""The measured setting that is nearest to what is asked. All is local."""
+"""The measured setting that is nearest to the question."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FURTHEST = 4.0  # in ranks or in bytes of a step, as a factor
 
 
 def nearest(summaries: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
-    """The variants of the setting nearest in ranks and bytes of a step; the largest where nothing is asked.
+    """The variants of the setting that is nearest in ranks and bytes of a step; without a question, the largest.
 
     :raises AdviceError: none is near enough, or it was measured in several directories.
     """
@@ -61,7 +61,7 @@ def _amount(group: list[Summary]) -> tuple[int, int]:
 
 
 def _factors(cell: Cell, group: Sequence[Summary], question: Question) -> tuple[float, float]:
-    """How far ranks and bytes are away, as factors of at least 1."""
+    """The distance in ranks and in bytes, as factors of at least 1."""
     wanted = question.bytes
     ranks = 1.0 if question.ranks is None else question.ranks / cell.ranks
     bytes_ = 1.0 if wanted is None else wanted / step_bytes(group)
@@ -73,7 +73,7 @@ def _furthest(cell: Cell, group: Sequence[Summary], question: Question) -> float
 
 
 def _distance(cell: Cell, group: Sequence[Summary], question: Question) -> tuple[float, ...]:
-    """Smaller is nearer; what is not asked is larger first."""
+    """A sort key: smaller is nearer. Without a number in the question, larger settings come first."""
     ranks, bytes_ = _factors(cell, group, question)
     apart = math.log(ranks) + math.log(bytes_)
     more = -cell.ranks if question.ranks is None else 0

@@ -1,4 +1,4 @@
-"""Measured writes as the model takes them, and a profile to begin a fit with. All is local."""
+"""Measured writes as observations of the model, and a first profile for a fit."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _observation(summary: Summary) -> Observation:
 
 
 def start_of(results: BenchResults) -> Profile:
-    """A profile to begin a fit with: what the records say of the machine, and the largest rates that were measured."""
+    """A first profile for a fit: the machine from the records, and the largest measured rates."""
     run = results.runs[0]
     data = observations_of(results)
     if not data:
@@ -116,7 +116,7 @@ def cross_validate(data: Sequence[Observation], start: Profile, **options: Any) 
 
 
 def factors_of(fitted: Fit, data: Sequence[Observation]) -> list[float]:
-    """Measured over predicted seconds, or its inverse where it is below 1."""
+    """Measured over predicted seconds, or the inverse, whichever is above 1."""
     ratios = [
         one.seconds / predict(fitted.profile, one.load, one.engine, one.parameters, one.stripes).seconds for one in data
     ]

@@ -1,6 +1,6 @@
-"""How an engine writes: which ranks write, into how many files, and what they send each other before. All is local.
+"""How an engine writes: which ranks write, into how many files, and what they send to each other before.
 
-This is what `docs/io.md` and the pages of its engines say, in numbers.
+The numbers follow `docs/io.md` and the pages of its engines.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Pattern:
     exchange: bool = False  # every rank sends to every writer, as in two-phase collective writing
     opened: int = 1  # files that each writer opens, one after the other
     openers: int = 0  # ranks that open; 0: the writers
-    passes: float = 1.0  # over the bytes in memory beside writing: checksum, copies
+    passes: float = 1.0  # passes over the bytes in memory besides writing: checksums, copies
 
 
 class MachineTraits(Protocol):
-    """What a pattern depends on: a whole profile, or less of a machine."""
+    """The properties of a machine that a pattern depends on. A `Profile` has them."""
 
     @property
     def file_system(self) -> str:
-        """lustre, parallel or local."""
+        """The kind of the file system: lustre, parallel or local."""
 
     @property
     def default_stripes(self) -> int:
-        """Of a new file."""
+        """The number of stripes of a new file."""
 
     def nodes(self, ranks: int) -> int:
         """The nodes that so many ranks fill."""
@@ -96,7 +96,7 @@ def _aggregated(parameters: Mapping[str, Any], load: Load, nodes: int, passes: f
     writers = min(load.ranks, known[who] if who in known else max(1, int(who)))
     shared = layout == "shared" and writers > 1
     files = load.variables * (1 if layout == "shared" else writers)
-    # Those that collect whole planes write whole stripes; blocks of all ranks alternate row by row.
+    # Ranks that collect whole planes write whole stripes. Blocks of all ranks alternate row by row.
     locked = shared and writers == load.ranks
     return Pattern(writers, files, shared, locked, opened=load.variables, passes=passes)
 
@@ -113,7 +113,7 @@ def _shared(
     files = load.variables if model.file_per_variable else 1
     if not _collective(model, parameters, machine):
         return Pattern(load.ranks, files, load.ranks > 1, load.ranks > 1, opened=files, passes=passes)
-    # ROMIO and Cray MPI-IO use as many aggregators as stripes on Lustre, else one of each node.
+    # ROMIO and Cray MPI-IO use one aggregator per stripe on Lustre, and one per node elsewhere.
     usual = stripes if machine.file_system == "lustre" else nodes
     writers = min(load.ranks, _number(parameters, "hints.cb_nodes", usual))
     return Pattern(
@@ -144,7 +144,7 @@ def _copies(model: WriteModel, given: Mapping[str, Any]) -> float:
 
 
 def _number(parameters: Mapping[str, Any], key: str, usual: int) -> int:
-    """The number of a parameter, at least 1; the usual one where it is left out or 0."""
+    """The number of a parameter, at least 1; `usual` if it is left out or 0."""
     text = str(parameters.get(key, 0))
     if not text.isdigit():
         raise PatternError(f"{key} = {text}: expected a whole number")

@@ -1,6 +1,6 @@
 """The profile of a machine: the figures that the model of writing needs, each with its unit in its name.
 
-A profile is a TOML file. `machines/` has examples, `docs/theory/io_model.md` the formulas. All is local.
+A profile is a TOML file. `machines/` has examples, `docs/theory/io_model.md` the formulas.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Profile(BaseModel):
         return math.ceil(ranks / self.cores_per_node)
 
     def changed(self, values: Mapping[str, Any]) -> Profile:
-        """The profile with other figures, which are not validated: numbers, or arrays of those of many machines."""
+        """The profile with other figures: numbers, or arrays with a value for each of many machines. Not validated."""
         return self.model_copy(update=dict(values))
 
     def to_toml(self) -> str:
@@ -127,7 +127,7 @@ def shipped() -> list[str]:
 def load_profile(path: str | Path) -> Profile:
     """Read and validate a profile: a file, or the name of one that comes with Tailrace, such as archer2.toml.
 
-    :raises ConfigError: everything that is wrong with it.
+    :raises ConfigError: it is wrong; the error lists all problems.
     """
     path = Path(path)
     name = path.name if path.suffix else path.name + ENDING

@@ -1,4 +1,4 @@
-"""What is asked of `tailrace advise`. All is local."""
+"""The question of a user to `tailrace advise`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AdviceError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """What is written, by how many ranks, and what for."""
+    """What is written, by how many ranks, and for which purpose."""
 
     purpose: Purpose = "output"
     ranks: int | None = None
@@ -31,7 +31,7 @@ class Question:
 
     @property
     def bytes(self) -> float | None:
-        """Of a step; None where nothing says it.
+        """Bytes of a step; None if the question has no size.
 
         :raises AdviceError: `local` without `ranks`.
         """

@@ -1,4 +1,4 @@
-"""The stripes of new files on Lustre, as a command. All is local.
+"""The stripes of new files on Lustre, as a command.
 
 A shared file goes over all targets, because each stripe takes the bytes of one writer at a time; a file with one writer
 stays on one target. Sizes of stripes change little (ARCHER2 User Guide, "I/O performance and tuning"); 1 MiB is the
@@ -27,7 +27,7 @@ class LustreMachine:
     default_stripes: int = 1
 
     def nodes(self, ranks: int) -> int:
-        """As many as ranks: the pattern is the same."""
+        """One node per rank: this does not change the pattern."""
         return ranks
 
 
@@ -37,11 +37,11 @@ def stripes_for(pattern: Pattern) -> int:
 
 
 def stripe_command(engine: str, parameters: Mapping[str, Any], load: Load, directory: str) -> str:
-    """`lfs setstripe` for the directory that an engine writes into; stripes that were measured stay.
+    """`lfs setstripe` for the directory that an engine writes into.
 
     :raises PatternError: the engine stores nothing.
     """
-    pattern = pattern_of(engine, parameters, load, LustreMachine(), load.ranks)  # as many stripes as can be of use
+    pattern = pattern_of(engine, parameters, load, LustreMachine(), load.ranks)  # more stripes than ranks are of no use
     count = parameters.get("stripe_count") or stripes_for(pattern)
     size = parameters.get("stripe_size") or SIZE
     return f"lfs setstripe -c {count} -S {size} {shlex.quote(directory)}"

@@ -1,7 +1,7 @@
-"""How far a prediction may be off: Monte Carlo over the figures of a profile. All is local.
+"""The uncertainty of a prediction: Monte Carlo over the figures of a profile.
 
 Every figure of a profile is multiplied by a log-normal factor with median 1, whose standard deviation the profile
-states, and every engine by one more of `residual_factor`. Draws have a fixed seed: the same question, the same answer.
+states, and every engine by one more of `residual_factor`. Draws have a fixed seed: equal questions get equal answers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class StripedVariant:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What four of five draws lie between, and the middle one."""
+    """The range that holds four of five draws, and the median."""
 
     low: float
     median: float
@@ -49,7 +49,7 @@ class Uncertainty:
 
 
 def draws_of(profile: Profile, count: int = DRAWS) -> Profile:
-    """A profile whose figures are arrays: as many machines as likely as this one says."""
+    """A profile whose figures are arrays: many machines, drawn from the uncertainties of this profile."""
     numbers = np.random.default_rng(SEED).standard_normal((len(FIGURES), count))
     drawn = {}
     for key, row in zip(FIGURES, numbers, strict=True):

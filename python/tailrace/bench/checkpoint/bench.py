@@ -1,4 +1,4 @@
-"""The bench of checkpoints: its options and its jobs. All is local."""
+"""The bench of checkpoints: its options and its jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUICK_ENGINES = ("raw", "hdf5", "bp5", "sion")
 
 @dataclass(frozen=True)
 class CheckpointRhythm(ColdRhythm):
-    """The same, with a seed of the rows too."""
+    """A ColdRhythm whose seed is also that of the rows."""
 
     seed: Annotated[int, typer.Option("--seed", help="Of the order of the ways and of the rows of the ranks.")] = 0
 
@@ -87,7 +87,7 @@ class CheckpointBench(Bench):
         return jobs
 
     def _pairs(self, started: int | None) -> list[tuple[int, int]]:
-        """Numbers of ranks that write, each with the number that restarts.
+        """Pairs of numbers of ranks: those that write, and those that restart.
 
         :raises ValueError: the texts are no lists of as many numbers.
         """

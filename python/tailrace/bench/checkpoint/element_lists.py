@@ -1,4 +1,4 @@
-"""Lists of elements as an unstructured code has them: ids and coefficients, of an uneven number on every rank.
+"""Lists of elements of an unstructured code: ids and coefficients, with an uneven number of elements on the ranks.
 
 The study of input and output in Nektar++ (Bastrakov et al., Journal of Parallel and Distributed Computing 2017) wrote
 such lists: each rank holds the elements of its part of a mesh.
@@ -21,11 +21,11 @@ from ..ranks.partition import made_up
 if TYPE_CHECKING:
     from tailrace.io.series import ArraySeries, ArrayStep
 
-_STEP = 1_000_003  # between the ids of two elements that follow each other: ids are not their places
+_STEP = 1_000_003  # between the ids of neighbouring elements, so that ids differ from positions
 
 
 def first_rows(rows: int, ranks: int, uneven: float, seed: int) -> list[int]:
-    """The first row of each rank, and at the end the number of all rows. Local.
+    """The first row of each rank, then the number of all rows.
 
     :param uneven: 0 gives all ranks the same, 1 up to twice the mean or nothing.
     """
@@ -36,7 +36,7 @@ def first_rows(rows: int, ranks: int, uneven: float, seed: int) -> list[int]:
 
 
 class ElementLists:
-    """The rows of one rank: those that it writes, or must read again.
+    """The rows of one rank, which it writes or must read again.
 
     :param columns: coefficients of an element; 0 leaves their list out.
     """
@@ -50,7 +50,7 @@ class ElementLists:
 
     @property
     def bytes(self) -> int:
-        """Of this rank."""
+        """Bytes of this rank."""
         return sum(rows.nbytes for rows in self.lists.values())
 
     def write(self, series: ArraySeries) -> None:
@@ -64,7 +64,7 @@ class ElementLists:
         return [step.read(name, Box((0, self._first, 0), (count, self._count, 1))) for name, count in columns.items()]
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
-        """Whether rows that were read are these, bit for bit. Local."""
+        """Whether rows that were read are equal to these, bit for bit."""
         return len(read) == len(self.lists) and all(
             mine.dtype == other.dtype and mine.size == other.size and np.array_equal(mine.ravel(), other.ravel())
             for mine, other in zip(self.lists.values(), read, strict=True)

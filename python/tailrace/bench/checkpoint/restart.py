@@ -1,4 +1,4 @@
-"""The rounds of the benchmark of checkpoints on other ranks than those that have written the files."""
+"""Restart rounds of the benchmark of checkpoints: other ranks read than those that wrote the files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class RestartProgram:
     """Reads the files that a `CheckpointProgram` has left, and removes them.
 
-    A variant without a file has failed there, and its failure is a record already.
+    A variant without a file has failed before, and its failure is recorded already.
     """
 
     settings: tuple[CheckpointSetting, ...]
@@ -35,7 +35,7 @@ class RestartProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:

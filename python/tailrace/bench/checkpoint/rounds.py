@@ -1,4 +1,4 @@
-"""The rounds of the benchmark of checkpoints on the ranks that write them: writing, and reading the own rows again."""
+"""Rounds of the benchmark of checkpoints: ranks write their rows and read them again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAME, OTHER = "restart same", "restart other"  # operations: on the ranks that h
 
 @dataclass(frozen=True)
 class CheckpointProgram:
-    """What the benchmark of checkpoints does on one number of ranks. Its files stay for `restart.RestartProgram`.
+    """The benchmark of checkpoints on one number of ranks. Its files stay for `restart.RestartProgram`.
 
     :param small_steps: steps with one row of each rank, which are nearly all metadata; 0 for none.
     """
@@ -42,7 +42,7 @@ class CheckpointProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
@@ -58,12 +58,12 @@ class ListRounds(Rounds):
 
     @cached_property
     def _lists(self) -> ElementLists:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        """Made when the first cell needs them: if they do not fit into memory, that cell has failed."""
         return agree(self._comm, lambda: self._setting.lists(self._comm.rank))
 
     @cached_property
     def _plain(self) -> PlainFile:
-        """The same of the limits, with two copies more."""
+        """The files of the limits, with two more copies of the values; made when first needed."""
         lists = list(self._lists.lists.values())
         return agree(self._comm, lambda: PlainFile(self._comm, self._directory, lists))
 
@@ -81,7 +81,7 @@ class CheckpointRounds(ListRounds):
         on_root(comm, self._remove_failed)
 
     def _remove_failed(self) -> None:
-        """What ranks have left that died while they wrote it. Local."""
+        """Remove the files of ranks that died while they wrote."""
         for name in self._round_robin.failed:
             if name in self._variants:
                 shutil.rmtree(self._setting.folder(self._directory, self._variants[name]), ignore_errors=True)
@@ -93,7 +93,7 @@ class CheckpointRounds(ListRounds):
         return self._measure_limits() if name == LIMITS else self._measure_variant(self._variants[name])
 
     def _measure_variant(self, variant: Variant) -> bool:
-        """Only the series of a variant in which all went well stays."""
+        """Measure a variant. Its series stays only if nothing failed."""
         one = self._setting
         folder, cell = one.folder(self._directory, variant), one.cell("write", "synced", variant)
         series: OneSeries | None = None

@@ -17,8 +17,8 @@ class CheckpointSetting:
     :param rows: elements of all ranks.
     :param columns: coefficients of each.
     :param uneven: how much the ranks' numbers of rows differ, see `element_lists.first_rows`.
-    :param seed: of these numbers.
-    :param writers: how many ranks wrote the file that is read; `ranks` of one that is written.
+    :param seed: the seed of these numbers.
+    :param writers: the number of ranks that wrote the file; equal to `ranks` when it is written.
     :param place: the name of the folder of its files.
     """
 
@@ -33,20 +33,20 @@ class CheckpointSetting:
 
     @property
     def bytes(self) -> int:
-        """Of all values."""
+        """Bytes of all values."""
         return self.rows * (1 + self.columns) * 8
 
     def lists(self, rank: int) -> ElementLists:
-        """What a rank writes or reads. Local."""
+        """The lists that a rank writes or reads."""
         first = first_rows(self.rows, self.ranks, self.uneven, self.seed)
         return ElementLists(self.rows, self.columns, first[rank], first[rank + 1])
 
     def folder(self, directory: Path, variant: Variant) -> Path:
-        """Where the series of a variant lies. Two variants may have the same name of a file."""
+        """The folder of the series of a variant, because two variants may have the same file name."""
         return directory / self.place / variant.name.replace("/", "_")
 
     def restarted_on(self, ranks: int) -> CheckpointSetting:
-        """The setting of reading these files on other ranks, of which each reads other rows than any has written."""
+        """The setting for reading these files on another number of ranks, each with other rows than the writers."""
         return replace(self, ranks=ranks, seed=self.seed + 1)
 
     def cell(self, operation: str, cache: str, variant: Variant) -> Cell:

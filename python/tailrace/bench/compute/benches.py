@@ -1,4 +1,4 @@
-"""The benches of computation: their options and their jobs. All is local."""
+"""The benches of computation: their options and their jobs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _USUAL = [(128, 128, 128)]  # points of a whole
 
 
 def shapes_on(sizes: SizeOptions, ranks: int) -> list[Triple]:
-    """The points in x, y and z that so many ranks share as pencils.
+    """The points in x, y and z of the grids that `ranks` ranks share as pencils.
 
     :raises ValueError: see `SizeOptions.shapes`.
     """
@@ -39,7 +39,7 @@ def shapes_on(sizes: SizeOptions, ranks: int) -> list[Triple]:
 
 @dataclass(frozen=True)
 class TransposeSizes(SizeOptions):
-    """The same, on two ranks at least: nothing moves on one."""
+    """SizeOptions for at least two ranks: on one rank nothing moves."""
 
     ranks: Annotated[
         str, typer.Option("--ranks", metavar="N,N...", help="Numbers of ranks; by default 2,4 up to the cores.")

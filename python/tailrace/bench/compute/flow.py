@@ -29,7 +29,7 @@ class FlowKind:
     """A flow without its size.
 
     :param name: periodic and free-slip, Taylor-Green vortices; channel and stretched, random motion between walls.
-    :param scalars: that the flow carries; of channels only.
+    :param scalars: the number of scalars that the flow carries; for channels only.
     """
 
     name: str
@@ -37,20 +37,20 @@ class FlowKind:
 
     @property
     def boundaries(self) -> tuple[str, str, str]:
-        """In x, y and z."""
+        """The boundaries in x, y and z."""
         return ("periodic", "dirichlet", "periodic") if self.name in CHANNELS else (self.name,) * 3
 
     def nodes(self, points: Triple) -> Triple:
-        """Nodes for so many points: one more in a direction that has ends, as is fastest for powers of two."""
+        """The nodes for `points`: one more in a direction with ends, which is fastest for powers of two."""
         return triple([n + (kind != "periodic") for n, kind in zip(points, self.boundaries, strict=True)])
 
     @property
     def word(self) -> str:
-        """As `flow_of` reads it."""
+        """The word of this flow, as `flow_of` reads it."""
         return f"{self.name},scalars={self.scalars}" if self.scalars else self.name
 
     def grid(self, nodes: Triple) -> Grid:
-        """Local."""
+        """The grid of the flow with these nodes."""
         if self.name in CHANNELS:
             law = ("walls", 0.26) if self.name == "stretched" else ()
             return Grid(nodes, (8.0, 2.0, 4.0), self.boundaries, *law)
@@ -58,7 +58,7 @@ class FlowKind:
         return Grid(nodes, (length,) * 3, self.boundaries)
 
     def options(self, grid: Grid) -> FlowOptions:
-        """Local."""
+        """The options of the compiled flow."""
         if self.name in BOXES:
             return FlowOptions(1 / 1600, "rk3", "aggressive")
         options = FlowOptions(1 / 4200, "rk3", "aggressive")
@@ -85,7 +85,7 @@ def flow_of(text: str) -> FlowKind:
 
 
 class MadeFlow:
-    """A flow that can make steps; it has made one, which touches its memory and makes its plans. Collective.
+    """A flow that is ready to step. Its first step is done, which touches all memory and makes the plans. Collective.
 
     :param transpose: how data move between ranks; "auto": the fastest variant, measured.
     """
@@ -119,12 +119,12 @@ class MadeFlow:
             return
         dice = np.random.default_rng(comm.rank)
         for component in range(3):
-            for plane in self.core.velocity(component):  # plane by plane: a whole field more is not needed
+            for plane in self.core.velocity(component):  # plane by plane, which saves the memory of another field
                 plane[...] = 0.1 * dice.random(plane.shape)
         self.core.project()
 
     def step(self) -> dict[str, float]:
-        """One step; seconds of this rank by phase. No phase contains another."""
+        """Make one step; returns the seconds of this rank by phase. No phase contains another. Collective."""
         before = self.core.times
         self.core.step(self._dt, None)
         return {name: seconds - before[name] for name, seconds in self.core.times.items()}

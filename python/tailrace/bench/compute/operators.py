@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _FIELDS = 4
-_NUMBERS = 20  # for each point that a rank holds, at most: four fields, their gradients and what is between
+_NUMBERS = 20  # numbers for each point of a rank, at most: four fields, their gradients, intermediate values
 
 
 @dataclass(frozen=True)
 class Operation:
     """An analysis of fields.
 
-    :param takes: fields, of four that there are.
-    :param gives: fields.
+    :param takes: the number of fields that it reads, at most four.
+    :param gives: the number of fields that it makes.
     """
 
     work: Callable[[list[Field]], Any]
@@ -75,7 +75,7 @@ def waves(nodes: Triple, comm: MPI.Comm | None = None, transpose: str = "auto", 
 
 @dataclass(frozen=True)
 class AnalysisProgram:
-    """What this benchmark does on one number of ranks."""
+    """The benchmark of analyses on one number of ranks."""
 
     settings: tuple[ComputeSetting, ...]
     operations: tuple[str, ...]
@@ -84,7 +84,7 @@ class AnalysisProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         each = [len(self.transposes) + (setting.ranks > 1) for setting in self.settings]
         return (self.rhythm.rounds + 1) * sum(len(self.operations) * variants + 2 for variants in each)
 
@@ -125,7 +125,7 @@ class AnalysisRounds(ComputeRounds):
         return self.together(lambda: one.work(fields)), {}
 
     def _apart(self, one: Operation) -> Timed:
-        """Every rank has fields of its own of the same size."""
+        """The time if every rank works alone, on fields of its own of the same size."""
         if INDEPENDENT not in self._fields:
             self._fields[INDEPENDENT] = waves(self.setting.shape, dtype=self.setting.precision)
         fields = self._fields[INDEPENDENT]

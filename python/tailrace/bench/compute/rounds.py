@@ -1,4 +1,4 @@
-"""What the benches of computation have in common: settings, limits, rounds."""
+"""Settings, limits and rounds that the benches of computation share."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ..records.records import Cell
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-INDEPENDENT = "independent runs"  # the limit: ranks that compute at the same time and need nothing of each other
+INDEPENDENT = "independent runs"  # the limit: ranks that compute at the same time, without communication
 TRANSPOSES = ("auto", "shared", "alltoall", "subarray")  # how data move between ranks, as in a case
 
-Timed = tuple[Timing, dict[str, float]]  # and counts
+Timed = tuple[Timing, dict[str, float]]  # timing and counts
 Variants = dict[str, Callable[[], bool]]
 
 
@@ -43,7 +43,7 @@ class ComputeSetting:
 
     @property
     def points(self) -> int:
-        """Of the whole."""
+        """The number of points of the whole grid."""
         return prod(self.shape)
 
     @property
@@ -74,7 +74,7 @@ class ComputeRounds:
         self._watch = Watch(comm)
 
     def measure(self, cell: Cell, work: Callable[[], Timed], size: int) -> bool:
-        """One round of a cell; False where it has failed.
+        """Measure one round of a cell; False if it has failed.
 
         :param size: bytes of the values that are moved.
         """
@@ -87,7 +87,7 @@ class ComputeRounds:
         return outcome.right
 
     def memory_limits(self) -> Variants:
-        """What the memory of the machine can do at best, with arrays of as many points as the setting."""
+        """Limits: the best speed of the memory, with arrays of as many points as the setting."""
         streams = Streams(self.comm, self.setting.points, self.setting.precision)
         copy, add = (
             self.setting.cell(operation, name, "limit")
@@ -99,7 +99,7 @@ class ComputeRounds:
         }
 
     def has_room(self, bytes_per_point: int) -> bool:
-        """Whether every rank may hold the whole, in half of the memory of its machine; a note says where it may not."""
+        """Whether every rank can hold the whole grid in half of the memory of its machine; if not, a note says so."""
         x, y, z = self.setting.shape
         try:
             check_memory((x, y, z), 2 * bytes_per_point * self.comm.size, self.comm)
@@ -121,7 +121,7 @@ class ComputeRounds:
     def apart(self, work: Callable[[], object]) -> Timing:
         """The time of work that every rank does alone at the same time, divided by the ranks.
 
-        So long would it take if the ranks shared it without a loss.
+        This is the time that perfect sharing among the ranks would take.
         """
         timing = self.together(work)
         per_rank = {name: seconds / self.comm.size for name, seconds in timing.per_rank.items()}
@@ -129,7 +129,7 @@ class ComputeRounds:
 
 
 class Streams:
-    """Three arrays on each rank, of as many numbers on all of them as a field has.
+    """Three arrays on each rank; one array on all ranks together has the size of a field.
 
     :param dtype: float64 or float32.
     """
@@ -140,7 +140,7 @@ class Streams:
 
     @cached_property
     def _arrays(self) -> list[NDArray[Any]]:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        """Made when the first cell needs them: if they do not fit into memory, that cell has failed."""
         return agree(self._comm, lambda: [np.ones(self._count, self._dtype) for _ in range(3)])
 
     def copy(self) -> Timing:
@@ -162,7 +162,7 @@ class Streams:
 
 
 def check_transposes(words: Iterable[str]) -> None:
-    """:raises ValueError: a word is no way of transposing."""
+    """:raises ValueError: a word is not a method of transposing."""
     for word in words:
         if word not in TRANSPOSES:
             raise ValueError(f"--transpose {word}: expected one of {', '.join(TRANSPOSES)}")

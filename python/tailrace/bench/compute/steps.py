@@ -24,7 +24,7 @@ STEP = "step"
 
 @dataclass(frozen=True)
 class SolverProgram:
-    """What this benchmark does on one number of ranks."""
+    """The benchmark of the solver on one number of ranks."""
 
     settings: tuple[tuple[FlowKind, ComputeSetting], ...]
     transposes: tuple[str, ...]
@@ -32,7 +32,7 @@ class SolverProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         limits = sum(3 if setting.ranks > 1 else 2 for _, setting in self.settings)
         return (self.rhythm.rounds + 1) * (len(self.transposes) * len(self.settings) + limits)
 
@@ -64,7 +64,7 @@ class SolverRounds(ComputeRounds):
         return found
 
     def _least(self) -> int:
-        """Bytes that a flow holds for each point, at least."""
+        """Least number of bytes that a flow holds for each point."""
         make = Flow32 if self.setting.precision == "float32" else Flow64
         three = make.least_bytes_per_node("rk3")
         return three + three // 3 * self._kind.scalars
@@ -79,7 +79,7 @@ class SolverRounds(ComputeRounds):
         return clock.stop(), flow.counts()
 
     def _apart(self) -> Timed:
-        """Every rank has a flow of its own of the same size."""
+        """The time if every rank works alone, on a flow of its own of the same size."""
         from mpi4py import MPI
 
         if INDEPENDENT not in self._made:

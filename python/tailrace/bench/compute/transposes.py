@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 METHODS = tuple(word for word in TRANSPOSES if word != "auto")
-_MOVES = 4  # of a round: from x to y to z pencils and back
+_MOVES = 4  # moves of a round: from x to y to z pencils and back
 
 
 @dataclass(frozen=True)
 class TransposeProgram:
-    """What this benchmark does on one number of ranks."""
+    """The benchmark of transposes on one number of ranks."""
 
     settings: tuple[ComputeSetting, ...]
     methods: tuple[str, ...]
@@ -34,7 +34,7 @@ class TransposeProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         grids = sum(len(process_grids(setting.ranks, setting.shape)) for setting in self.settings)
         return (self.rhythm.rounds + 1) * (grids * len(self.methods) + 2 * len(self.settings))
 
@@ -71,7 +71,7 @@ class TransposeRounds(ComputeRounds):
             row.Free()
 
     def _round(self, cell: Cell, rows: int, cols: int, method: str) -> Timed:
-        """The round by which a run chooses its method: the faster one of two, after one that makes plans."""
+        """The measurement by which a run chooses its method: the faster of two rounds, after one that makes plans."""
         [(_, _, _, seconds)] = tune_process_grid(self.comm.py2f(), cell.shape, rows, cols, method)
         share = (rows - 1) / rows + (0 if method == "shared" else (cols - 1) / cols)
         moved = _MOVES / 2 * share * self.setting.points * self.setting.item
@@ -79,7 +79,7 @@ class TransposeRounds(ComputeRounds):
 
 
 def process_grids(ranks: int, shape: Triple) -> list[tuple[int, int]]:
-    """The rows and columns of ranks that give each of them points: rows split x and y, columns y and z. Local."""
+    """The process grids (rows, columns) in which every rank has points. Rows split x and y, columns y and z."""
     x, y, z = shape
     pairs = [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
     return [(rows, cols) for rows, cols in pairs if rows <= min(x, y) and cols <= min(y, z)]

@@ -1,4 +1,4 @@
-"""The bench of coupling: its options and its jobs. All is local."""
+"""The bench of coupling: its options and its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing for a given time, as a simulation or an analysis would. Local."""
+"""Computing for a given time, as a simulation or an analysis would."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
-_VALUES = np.linspace(0.0, 1.0, 4096)  # fits into the cache of a core: other ranks' memory is not what is measured
+_VALUES = np.linspace(0.0, 1.0, 4096)  # fits into the cache of a core, so that ranks do not compete for memory
 
 
 def compute(seconds: float) -> None:
-    """Use a core for so many seconds of its time; where several ranks share a core, this takes longer."""
+    """Use `seconds` of processor time. If several ranks share a core, this takes longer."""
     end = time.thread_time() + seconds
     values = _VALUES.copy()
     while time.thread_time() < end:

@@ -31,10 +31,10 @@ PHASES = ("wait", "read", "verify", "compute")
 
 @dataclass(frozen=True)
 class Consumed:
-    """What the consumer has found of one stream; the producer reads it from a file beside the stream.
+    """The results of the consumer for one stream. The producer reads them from a file beside the stream.
 
-    :param timing: from the end of the first step to the end of the stream.
-    :param steps: that were read, the first included.
+    :param timing: the time from the end of the first step to the end of the stream.
+    :param steps: the number of steps that were read, with the first one.
     :param verified: whether their values were right.
     :param processor: seconds of processor time, in the program itself, of all its ranks.
     """
@@ -46,31 +46,31 @@ class Consumed:
 
     @staticmethod
     def path(directory: Path, task: CoupleTask) -> Path:
-        """Where it is written."""
+        """The path of the file."""
         return directory / f"{task.name}.consumed"
 
     def write(self, path: Path) -> None:
-        """Local. The file is there when it is whole."""
+        """Write the file, as a whole or not at all."""
         part = path.with_suffix(".part")
         part.write_text(json.dumps(asdict(self)), encoding="ascii")
         part.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Local."""
+        """Read the file."""
         found = json.loads(path.read_text(encoding="ascii"))
         return cls(Timing(**found.pop("timing")), **found)
 
 
 @dataclass(frozen=True)
 class ConsumerProgram:
-    """What the consumer does: reads every stream of the plan and computes after each step."""
+    """The consumer: reads every stream of the plan and computes after each step."""
 
     plan: CouplePlan
 
     @property
     def tasks(self) -> int:
-        """It emits nothing: the producer does."""
+        """0: only the producer emits events."""
         return 0
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
@@ -90,7 +90,7 @@ def _consume(comm: MPI.Comm, task: CoupleTask, directory: Path) -> Consumed:
         first = series.next_step()
         right = first is not None and values.right(_read(first, values), first.index, all_of_them=True)
         clock = Together(comm)
-        clock.marks.phases.update(dict.fromkeys(PHASES, 0.0))  # it may get no other step
+        clock.marks.phases.update(dict.fromkeys(PHASES, 0.0))  # there may be no other step
         clock.start()
         while (step := series.next_step()) is not None:
             clock.marks.end("wait")

@@ -1,4 +1,4 @@
-"""What a producer and its consumer do one after the other. Both follow the same plan, without talking about it."""
+"""The plan of a producer and its consumer: the streams in their order. Both sides follow it without communication."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .setting import CoupleSetting, StreamVariant
 class CoupleTask:
     """One stream.
 
-    :param number: of the setting.
-    :param order: the place in its round.
+    :param number: the number of the setting.
+    :param order: the place of the stream in its round.
     """
 
     number: int
@@ -28,7 +28,7 @@ class CoupleTask:
 
     @property
     def name(self) -> str:
-        """Of its files."""
+        """The name of its files."""
         return f"couple.{self.number}.{self.round}.{self.order}"
 
     def cell(self, operation: str) -> Cell:
@@ -50,7 +50,7 @@ class CouplePlan:
         return len(self.settings) * len(self.variants) * (self.rhythm.rounds + 1)
 
     def tasks(self, job: Job) -> Iterator[CoupleTask]:
-        """What is left to do of it. Local, and the same on all ranks of both sides."""
+        """The streams that a job has not done yet. Local, and the same on all ranks of both sides."""
         variants = list(self.variants)
         for number, setting in enumerate(self.settings):
             shuffle = random.Random(self.rhythm.seed).shuffle

@@ -1,4 +1,4 @@
-"""The writing side of the benchmark of coupling, which makes the records of both. All functions are collective."""
+"""The writing side of the benchmark of coupling; it makes the records of both sides. All functions are collective."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Produced:
-    """What the producer has found of one stream.
+    """The results of the producer for one stream.
 
-    :param timing: from the end of the first step until the consumer has ended.
+    :param timing: the time from the end of the first step until the consumer has ended.
     :param per_step: the mean seconds of a step, without the end of the stream.
-    :param steps: that the consumer was given, the first included.
-    :param dropped: that it was not given.
+    :param steps: the number of steps that the consumer got, with the first one.
+    :param dropped: the number of steps that the consumer did not get.
     """
 
     timing: Timing
@@ -43,12 +43,12 @@ class Produced:
 
 @dataclass(frozen=True)
 class ProducerProgram:
-    """What the producer does: writes every stream of the plan, and computes before each step.
+    """The producer: writes every stream of the plan, and computes before each step.
 
-    It is one of two jobs, of which the other one has the same plan. It waits for the other one without a limit: who has
-    started both ends this one when the other one dies.
+    The consumer is another job with the same plan. The producer waits for it without a limit: the program that started
+    both jobs ends this one when the other one dies.
 
-    :param consumers: ranks of the other one.
+    :param consumers: the number of ranks of the consumer.
     """
 
     plan: CouplePlan
@@ -56,15 +56,15 @@ class ProducerProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         return self.plan.size
 
     def other(self, job: Job) -> Job:
-        """The job of the consumer, of this job of the producer. Local."""
+        """The job of the consumer that belongs to this job."""
         return Job(self.consumers, ConsumerProgram(self.plan), job.directories, job.done, job.failed)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
-        """Write all streams. Collective. An error ends the job, because the consumer does not hear of it."""
+        """Write all streams. Collective. An error ends the job, because the consumer cannot be told."""
         watch = Watch(comm)
         for task in self.plan.tasks(job):
             emit(Begin(task.cell("produce"), task.round, task.number, task.variant.name))
@@ -107,7 +107,7 @@ def _write(series: arrays.ArraySeries, values: StreamValues, index: int) -> None
 
 
 def _wait_for_consumer(comm: MPI.Comm, path: Path) -> Consumed:
-    """What it has found. It may still compute, and needs the cores."""
+    """The results of the consumer. Waiting leaves the cores free, because the consumer may still compute."""
     while comm.rank == 0 and not path.exists():
         time.sleep(0.005)
     meet_asleep(comm)
@@ -118,7 +118,7 @@ def _wait_for_consumer(comm: MPI.Comm, path: Path) -> Consumed:
 
 
 def _records(task: CoupleTask, produced: Produced, consumed: Consumed, disturbed: str) -> list[Measurement]:
-    """Of both sides; in the first round, which does not count, only those of wrong values. Local."""
+    """The records of both sides. The first round does not count: of it, only wrong values are recorded."""
     verified = consumed.verified and consumed.steps == produced.steps
     if task.round == 0 and verified:
         return []

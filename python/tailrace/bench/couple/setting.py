@@ -1,4 +1,4 @@
-"""A setting of the benchmark of coupling, and its cells: what is sent, between how many ranks, beside what work."""
+"""A setting of the benchmark of coupling, and its cells: the data, the ranks of both sides, and their work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..records.records import Cell
 class StreamVariant:
     """A variant of coupling: the queue of the stream, and what happens when it is full.
 
-    :param queue: steps that wait for the consumer at most.
+    :param queue: the largest number of steps that wait for the consumer.
     :param policy: "block", "drop_newest", "drop_oldest" or "adapt"; see docs/io/sst.md.
     """
 
@@ -21,7 +21,7 @@ class StreamVariant:
 
     @property
     def name(self) -> str:
-        """As "sst,queue=2,policy=block"."""
+        """The name, such as "sst,queue=2,policy=block"."""
         return f"sst,queue={self.queue},policy={self.policy}"
 
 
@@ -30,9 +30,9 @@ class CoupleSetting:
     """One size between two numbers of ranks, with work on both sides.
 
     :param shape: points of the whole in x, y, z.
-    :param steps: that count; one more goes before them.
+    :param steps: the number of steps that count; one more goes before them.
     :param produce: seconds of one core that the producer computes for a step, shared by its ranks.
-    :param consume: the same of the consumer.
+    :param consume: the same for the consumer.
     """
 
     directory: str
@@ -47,7 +47,7 @@ class CoupleSetting:
 
     @property
     def step_bytes(self) -> int:
-        """Of the values of a step."""
+        """Bytes of the values of a step."""
         nx, ny, nz = self.shape
         return nx * ny * nz * self.variables * (4 if self.precision == "float32" else 8)
 

@@ -1,4 +1,4 @@
-"""The values that a producer sends and its consumer expects: others in each step. All is local."""
+"""The values that a producer sends and its consumer expects. They differ from step to step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailrace.io.placement import Block
 from ..ranks.partition import box_of, made_up, partition_of
 from .setting import CoupleSetting
 
-_SAMPLE = 61  # one value of so many is compared where the comparison must not cost much; no size of a usual grid
+_SAMPLE = 61  # a cheap comparison looks at one of so many values; no divisor of usual grid sizes
 
 
 class StreamValues:
@@ -28,13 +28,13 @@ class StreamValues:
         self.names = [f"u{number}" for number in numbers]
 
     def blocks(self, index: int) -> list[Block]:
-        """Those of a step; the memory is that of the step before."""
+        """The blocks of a step. They reuse the memory of the step before."""
         for base, sent in zip(self._base, self._sent, strict=True):
             np.add(base, base.dtype.type(index), out=sent)
         return [Block(sent, self._shape, self.box.start) for sent in self._sent]
 
     def right(self, read: Sequence[NDArray[Any]], index: int, *, all_of_them: bool) -> bool:
-        """Whether arrays that were read are those of a step: all values, or a sample that differs from step to step."""
+        """Whether arrays that were read are those of a step: all values, or a sample that changes with the step."""
         every = slice(None) if all_of_them else slice(index % _SAMPLE, None, _SAMPLE)
         return len(read) == len(self._base) and all(
             base.dtype == other.dtype

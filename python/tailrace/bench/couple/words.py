@@ -1,4 +1,4 @@
-"""What measurements of coupling say in words: which side waited, and which one to give more ranks. All is local."""
+"""Measurements of coupling in words: which side waited, and which one needs more ranks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..records.summary import Summary, summarise
 
 
 def advice(measurements: Iterable[Measurement]) -> list[str]:
-    """Some lines for each cell of the benchmark of coupling: those that end a run beside an analysis."""
+    """Some lines for each cell of the benchmark of coupling, as at the end of a run with an analysis beside it."""
     found: dict[Cell, dict[str, Summary]] = {}
     for one in summarise(measurements):
         if one.cell.bench == "couple":
@@ -27,7 +27,7 @@ def advice(measurements: Iterable[Measurement]) -> list[str]:
 
 
 def _coupling(produce: Summary, consume: Summary) -> Coupling:
-    """Of the median phases of all rounds, as the two programs would have told it. What ends a stream is waiting."""
+    """The Coupling that follows from the median phases of all rounds. The end of a stream counts as waiting."""
     consumers = dict(consume.cell.parameters)["consumers"]
     assert isinstance(consumers, int)
     dropped = round(_mean(produce, "dropped"))

@@ -1,4 +1,4 @@
-"""What benchio of EPCC prints. All is local.
+"""The output of benchio of EPCC.
 
 Source of the format: benchio.F90 and benchio_fpp.F90 of https://github.com/EPCCed/benchio, and benchio.f90 of
 https://github.com/davidhenty/benchio, which also tells the nodes. All write a three-dimensional array of double
@@ -35,11 +35,11 @@ _VALUE = 8  # bytes of double precision
 
 
 def read_benchio(path: Path) -> list[Record]:
-    """The records of what benchio printed, once or several times: a run, a measurement of each time, and the end.
+    """The records of one or several outputs of benchio: a run, a measurement for each time, and the end.
 
-    Further times of the same variant are further rounds. Where the text does not tell the nodes, they are 0.
+    Further times of the same variant are further rounds. If the text does not have the number of nodes, it is 0.
 
-    :raises ForeignError: the text is none of benchio, or has no time.
+    :raises ForeignError: the text is not from benchio, or has no time.
     """
     content = read_bytes(path)
     parts = text_of(content, path).replace("\r\n", "\n").split(MARK)[1:]
@@ -73,7 +73,7 @@ def _run(name: str, measured: list[Measurement], hosts: list[str], path: Path) -
 
 @dataclass(frozen=True)
 class _Setting:
-    """What all times of one output have in common."""
+    """The setting of all times of one output."""
 
     cell: Cell
     title: str = ""
@@ -87,7 +87,7 @@ class _Setting:
 
 
 def _setting(part: str, where: str) -> _Setting:
-    """What the head of an output says. The amount of data that it tells is not used: it overflows in large runs.
+    """Read the head of an output. Its amount of data is not used, because it overflows in large runs.
 
     :raises ForeignError: the head is not whole.
     """
@@ -136,7 +136,7 @@ def _times(part: str, setting: _Setting, path: Path) -> list[tuple[Cell, float]]
 
 
 def _seconds(said: str, where: str) -> float:
-    """A number as Fortran writes it."""
+    """A number in the notation of Fortran."""
     try:
         return float(said.upper().replace("D", "E"))
     except ValueError:

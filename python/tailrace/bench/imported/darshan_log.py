@@ -1,4 +1,4 @@
-"""Logs of Darshan, which counts what the ranks of a program do, and how long it takes. All is local.
+"""Logs of Darshan, which counts what the ranks of a program do, and how long it takes.
 
 The package `darshan` reads them (https://www.mcs.anl.gov/research/projects/darshan). Meaning of the counters:
 darshan-util/doc/darshan-util.rst of its source. A library of C parses the log, so a child process does it.
@@ -37,19 +37,19 @@ _BYTES = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
 
 def is_log(head: bytes) -> bool:
-    """Whether a file that begins so is a log of Darshan."""
+    """Whether the first bytes of a file are those of a log of Darshan."""
     return len(head) >= _HEAD.size and any(
         struct.unpack_from(f"{order}q", head, 8)[0] == _MAGIC for order in ("<", ">")
     )
 
 
 def read_darshan(path: Path) -> list[Record]:
-    """The records of a log: a run, for each layer what it wrote, read and did else ("meta"), and the end.
+    """The records of a log: a run, then for each layer its writes, reads and other calls ("meta"), and the end.
 
     Seconds are those that the slowest rank spent in such calls, not those from the first call to the last: a program
-    does other things in between. A layer has the time of those below it: MPI-IO that of POSIX. Of a file that all ranks
-    share, Darshan keeps the time of its slowest rank, and of each kind of calls the sum over the ranks: the former is
-    divided as the latter.
+    does other things in between. The time of a layer contains that of the layers below it: MPI-IO contains POSIX. For a
+    file that all ranks share, Darshan has the time of the slowest rank, and for each kind of calls the sum over the
+    ranks. The time of the slowest rank is divided in the ratio of these sums.
 
     Layers and commands are different settings (`source`), so that they are not ranked against each other.
 
@@ -69,7 +69,6 @@ def read_darshan(path: Path) -> list[Record]:
 
 
 def _read(name: str, run: str) -> list[Record]:
-    """In the child process."""
     try:
         from darshan import DarshanReport
 
@@ -90,7 +89,7 @@ def _read(name: str, run: str) -> list[Record]:
 def records_of(report: Any, run: str, path: Path) -> list[Record]:
     """The records of an open log.
 
-    :param report: a `darshan.DarshanReport` of which the records are not yet read.
+    :param report: a `darshan.DarshanReport` whose records are not read yet.
     :param run: the name of the run.
     :raises ForeignError: the log has no counters of bytes, or no number of ranks.
     """
@@ -149,7 +148,7 @@ class _Layer:
                 self.shared[kind] += slowest * seconds[kind] / whole
 
     def measurements(self, command: str, run: str) -> Iterator[Measurement]:
-        """One of each kind of calls that took time."""
+        """A measurement for each kind of calls that took time."""
         for kind in _KINDS:
             seconds = self.shared[kind] + max(self.own[kind].values(), default=0.0)
             if not 0 < seconds < inf or (kind in _BYTES and not self.bytes[kind]):

@@ -1,4 +1,4 @@
-"""Files of other programs: bounded reading, and the names of the runs that are made of them. All is local."""
+"""Files of other programs: bounded reading, and the names of their runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text_of(content: bytes, path: Path) -> str:
 
 
 def run_name(program: str, content: bytes) -> str:
-    """The name of the run that is made of a file: the same for the same content, wherever the file lies."""
+    """The name of the run of a file. It depends on the content only."""
     return f"{program}-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
@@ -54,5 +54,5 @@ def version() -> str:
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """What was found, for a message."""
+    """A text, shortened for a message."""
     return repr(text if len(text) <= most else text[:most] + " ...")

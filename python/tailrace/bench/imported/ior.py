@@ -1,4 +1,4 @@
-"""Results of IOR, as it writes them with `-O summaryFormat=JSON`. All is local.
+"""Results of IOR, written with `-O summaryFormat=JSON`.
 
 Source of the format: src/ior-output.c of IOR 3.2 to 4.1 (https://github.com/hpc/ior). IOR does not escape what it
 writes, counts all times from the first rank's start to the last rank's end, and rounds them to 0.1 ms.
@@ -33,7 +33,7 @@ _TAKEN = (  # parameters of IOR that distinguish ways of writing the same bytes
 
 
 def read_ior(path: Path) -> list[Record]:
-    """The records of a file of IOR: a run, a measurement of each write and read, and the end if IOR came to it.
+    """The records of a file of IOR: a run, a measurement of each write and read, and the end if IOR reached it.
 
     A cell has no precision, and its shape is one number, the bytes of all ranks: IOR writes no arrays. The cache of
     reads is "direct" or "page cache"; IOR does not say whether it was warm. A run that ends by time (`-D`) has no
@@ -79,13 +79,13 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _finite(word: str) -> float:
-    """A number of JSON; one that is too large for a float could not be stored."""
+    """A number of JSON; refuses a number that is too large for a float, which could not be stored."""
     value = float(word)
     return value if isfinite(value) else _refuse(word)
 
 
 def _items(found: dict[str, Any], key: str, where: object) -> list[dict[str, Any]]:
-    """The objects of a list; IOR before 4.0 puts those of each repetition into a list of its own."""
+    """The objects of a list. IOR before 4.0 has one inner list for each repetition."""
     listed = found.get(key)
     if not isinstance(listed, list):
         raise ForeignError(f'{where}: expected the list "{key}", found {shortened(repr(listed))}')
@@ -111,7 +111,7 @@ def _run(found: dict[str, Any], name: str, path: Path) -> Run:
 
 
 def _when(said: object) -> str:
-    """ISO 8601, without a time zone, which IOR does not tell; "" of a time that is not as ctime writes it."""
+    """A time as ISO 8601, without time zone, because IOR writes none; "" if it is not in the format of ctime."""
     try:
         return datetime.strptime(str(said), "%a %b %d %H:%M:%S %Y").isoformat()
     except ValueError:
@@ -119,7 +119,7 @@ def _when(said: object) -> str:
 
 
 def _directory(parameters: object) -> str:
-    """Where the test file lies, as it was given to IOR; "" for the working directory, which IOR does not tell."""
+    """The directory of the test file, as given to IOR; "" for the working directory, which IOR does not write."""
     name = str(parameters.get("testFileName", "")) if isinstance(parameters, dict) else ""
     parent = str(Path(name.split("@")[0]).parent)
     return "" if parent == "." else parent
@@ -150,18 +150,18 @@ class _Test:
         if min(ranks, on_node, *sizes) < 1:
             raise ForeignError(f"{where}: expected numbers of tasks, tasks of a node and bytes above 0")
         told = parameters.get("nodes")
-        nodes = told if type(told) is int and told > 0 else -(-ranks // on_node)  # IOR 3.2 tells only the latter
+        nodes = told if type(told) is int and told > 0 else -(-ranks // on_node)  # IOR 3.2 writes only the latter
         total = sizes[0] * sizes[1] * ranks
         results = _items(test, "Results", where)
         return cls(parameters, results, ranks, nodes, total, sizes[2], _direct(parameters, command), where)
 
     @property
     def stonewall(self) -> int:
-        """Seconds after which IOR stops; 0: it writes all."""
+        """Seconds after which IOR stops; 0: it writes everything."""
         return _whole({"value": self.parameters.get("deadlineForStonewall", 0)}, "value", self.where)
 
     def cell(self, operation: str) -> Cell:
-        """What is measured."""
+        """The cell of an operation."""
         own = self.parameters.get("filePerProc")
         words = ["IOR", str(self.parameters.get("api", "")), "file per process" if own else "shared file"]
         words += ["collective"] if self.parameters.get("collective") else []
@@ -190,7 +190,7 @@ class _Test:
     def records(self, run: str, rounds: Counter[Cell]) -> Iterator[Measurement | Failure]:
         """A record of each repetition and direction; the removal of files is left out.
 
-        :param rounds: how often each cell was measured until now; counted on.
+        :param rounds: how often each cell was measured until now; it is updated.
         """
         for result in self.results:
             operation = result.get("access")
@@ -217,7 +217,7 @@ class _Test:
         return Measurement(cell, number, seconds, moved, order=0, phases=phases, run=run)
 
     def _moved(self, total: float, rate: float) -> tuple[float, int]:
-        """Seconds and bytes, of which IOR tells the seconds and the rate, both with four decimals."""
+        """Seconds and bytes of a result. IOR writes the seconds and the rate, both with four decimals."""
         if rate >= _ROUNDED * _MIB and not self.stonewall:
             seconds = self.bytes / rate
             unsure = _ROUNDED * _MIB / rate  # relative
@@ -230,7 +230,7 @@ class _Test:
 
 
 def _direct(parameters: dict[str, Any], command: str) -> bool | None:
-    """Whether O_DIRECT was used: IOR up to 3.2 says so in its parameters, later versions only in their command."""
+    """Whether O_DIRECT was used. IOR up to 3.2 has it in its parameters, later versions only in their command."""
     if "useO_DIRECT" in parameters:
         return bool(parameters["useO_DIRECT"])
     words = command.split()

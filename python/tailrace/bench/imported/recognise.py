@@ -1,4 +1,4 @@
-"""Which program wrote a file of results, by its content. All is local."""
+"""Which program wrote a file of results, by its content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READERS: dict[str, Callable[[Path], list[Record]]] = {
 def program_of(path: Path) -> str:
     """The program that wrote a file: IOR, benchio or Darshan.
 
-    :raises ForeignError: none of them, or the file cannot be read.
+    :raises ForeignError: the file is of another program, or cannot be read.
     """
     try:
         with open_regular(path, "rb") as file:
@@ -56,8 +56,8 @@ def program_of(path: Path) -> str:
 
 
 def read_foreign(path: Path) -> list[Record]:
-    """The records of a file of another program: a run, its measurements, and its end where the file has one.
+    """The records of a file of another program: a run, its measurements, and its end if the file has one.
 
-    :raises ForeignError: the file is of none of these programs, or is not whole.
+    :raises ForeignError: the file is of an unknown program, or is not whole.
     """
     return READERS[program_of(path)](path)

@@ -1,4 +1,4 @@
-"""The bench of input and output: its options and its jobs. All is local."""
+"""The bench of input and output: its options and its jobs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class IoBench(Bench):
         return jobs
 
     def _caches(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What writes and reads are measured."""
+        """The caches of the writes and of the reads that are measured."""
         from .rounds import READS, WRITES
 
         operations = chosen("--operations", self.operations, ("write", "read"))
@@ -85,7 +85,7 @@ class IoBench(Bench):
         return writes, reads
 
     def _values(self) -> dict[str, Any]:
-        """The usual sizes, and what each setting has besides."""
+        """The default sizes, and further values of each setting."""
         found = {"halo": self.halo, "variables": self.variables or 1, "steps": self.steps, "precision": self.precision}
         if self.source is None:
             return {**found, **(_QUICK if self.quick else _USUAL)}

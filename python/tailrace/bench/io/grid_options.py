@@ -1,4 +1,4 @@
-"""Options of benches that write a grid: engines, ranks, sizes, parts. All is local."""
+"""Options of benches that write a grid: engines, ranks, sizes, parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GridOptions:
-    """What is written: by which engines, by how many ranks, how many points, and how ranks share them."""
+    """Engines, numbers of ranks, points, and how ranks share the points."""
 
     engines: Engines = field(default_factory=list)
     sizes: SizeOptions = field(default_factory=SizeOptions)
@@ -26,7 +26,7 @@ class GridOptions:
     def variants(self, usual: Sequence[str] = ()) -> tuple[Variant, ...]:
         """The engines with their parameters.
 
-        :param usual: those without a choice of the user; by default `variants.USUAL`.
+        :param usual: the engines if the user chooses none; by default `variants.USUAL`.
         :raises ValueError: an engine is not known.
         """
         from ..records.variants import USUAL, variant_of
@@ -37,11 +37,11 @@ class GridOptions:
         self, ranks: int, directories: Iterable[str], whole: Sequence[Triple], each: Sequence[Triple] = (),
         **more: Any,
     ) -> list[IoSetting]:  # fmt: skip
-        """Every size in every directory on so many ranks.
+        """Every size in every directory on `ranks` ranks.
 
-        :param directories: the user's names of them.
+        :param directories: the names of the directories.
         :param whole, each: see `SizeOptions.shapes`.
-        :param more: what else a setting has.
+        :param more: further values of a setting.
         :raises ValueError: the numbers do not fit each other.
         """
         from ..ranks.partition import partition_of

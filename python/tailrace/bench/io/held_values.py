@@ -1,4 +1,4 @@
-"""The values of a setting in the memory of its ranks, made where a cell that needs them can still fail."""
+"""Make the values of a setting in the memory of its ranks, so late that only the cell that needs them can fail."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def values_of(setting: IoSetting, comm: MPI.Comm) -> Values:
-    """What this rank writes. Collective.
+    """The values that this rank writes. Collective.
 
     :raises InputError: a machine cannot hold the parts of its ranks, or the source has no such values.
-    :raises MemoryError: a machine has not so much left; on all ranks.
+    :raises MemoryError: a machine does not have enough free memory; on all ranks.
     """
     check_memory(setting.shape, setting.point_bytes, comm)
     box = box_of(setting.shape, setting.decomposition, comm.rank)

@@ -35,7 +35,7 @@ READS = (COLD, "warm")
 
 @dataclass(frozen=True)
 class IoProgram:
-    """What the benchmark of input and output does on one number of ranks."""
+    """The benchmark of input and output on one number of ranks."""
 
     settings: tuple[IoSetting, ...]
     variants: tuple[Variant, ...]
@@ -45,7 +45,7 @@ class IoProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         return len(self.settings) * (self.rhythm.rounds + 1) * (len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
@@ -69,12 +69,12 @@ class IoRounds(Rounds):
     # ---- what is written ---------------------------------------------------------------------------------------------
     @cached_property
     def _values(self) -> Values:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        """Made when the first cell needs them: if they do not fit into memory, that cell has failed."""
         return values_of(self._setting, self._comm)
 
     @cached_property
     def _plain(self) -> PlainFile:
-        """The same of the limits, with two copies more."""
+        """The files of the limits, with two more copies of the values; made when first needed."""
         one, expected = self._setting, self._values.expected
         check_memory(one.shape, (1 + 2 * one.steps) * one.point_bytes, self._comm)
         return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected * one.steps))
@@ -104,7 +104,7 @@ class IoRounds(Rounds):
 
     # ---- limits ------------------------------------------------------------------------------------------------------
     def _measure_limits(self) -> bool:
-        """One round of the limits; False where one has failed."""
+        """One round of the limits; False if one has failed."""
         one, right = self._setting, True
         copy = one.limit("copy", "memory", "memory copy")
         if not self._prepare(copy, one.bytes, lambda: self._plain):
@@ -124,7 +124,7 @@ class IoRounds(Rounds):
         return right
 
     def _measure_plain_reads(self, plain: PlainFile) -> bool:
-        """Of a file that goes through the page cache, as a direct write leaves none of it there."""
+        """Measure plain reads of a file written through the page cache; a direct write leaves nothing there."""
         one = self._setting
         cells = [one.limit("read", cache, "pread") for cache in self._reads]
         if cells and not self._prepare(cells[0], one.bytes, lambda: plain.write(sync=False)):

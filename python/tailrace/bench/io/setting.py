@@ -1,4 +1,4 @@
-"""A setting of benchmarks that write, and its cells: what is written where, by how many ranks."""
+"""A setting of benchmarks that write, and its cells: data, directory and number of ranks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class IoSetting:
 
     @property
     def bytes(self) -> int:
-        """Of all values that are written."""
+        """Bytes of all values that are written."""
         nx, ny, nz = self.shape
         return nx * ny * nz * self.point_bytes * self.steps
 
     @property
     def point_bytes(self) -> int:
-        """Of the values of a step at a point."""
+        """Bytes of the values of one point in one step."""
         return self.variables * (4 if self.precision == "float32" else 8)
 
     def cell(self, operation: str, cache: str, variant: Variant) -> Cell:

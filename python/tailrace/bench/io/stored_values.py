@@ -1,4 +1,4 @@
-"""Real values to write: the arrays of a step of any file that Tailrace reads. All functions are local."""
+"""Real values to write: the arrays of a step of any file that Tailrace reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def shape_of(path: str) -> tuple[Triple, list[str], str]:
 
 
 def stored_values(setting: IoSetting, box: Box) -> list[NDArray[Any]]:
-    """The box of each array that `shape_of` has named of the setting's source, as many as it has variables."""
+    """A box of the first arrays that `shape_of` finds in the setting's source, as many as the setting has variables."""
     path = setting.source
     _, names, dtype = shape_of(path)
     with open_series(path) as series:

@@ -1,4 +1,4 @@
-"""The benches of what output costs besides its speed: their options and their jobs. All is local."""
+"""The benches of the cost of output besides its speed: their options and their jobs."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class MemoryBench(Bench):
     results: ResultOptions = field(default_factory=ResultOptions)
 
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
-        """A job for each number of ranks and each variant: what one leaves behind is not there for the next."""
+        """A job for each number of ranks and each variant, so that no variant sees the memory of another one."""
         from ..ranks.job import Job
         from ..records.variants import with_buffers
         from .peak_memory import STEPS, MemoryProgram

@@ -1,4 +1,4 @@
-"""The benchmark of output that a program writes while it computes: how long it still delays the program."""
+"""The benchmark of output that is written while the program computes: how long it still delays the program."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 ALONE = "computing alone"  # the limit: a run whose output costs nothing
 CACHES = ("page cache", "synced")
 _UNSEEN = 2  # steps at the start of a run that are not counted: they fill the buffers
-_LONGER = 1.25  # computing between two steps, in parts of the time in which the slowest engine writes one
+_LONGER = 1.25  # computing time between two steps, over the time in which the slowest engine writes one
 
 
 @dataclass(frozen=True)
 class OverlapProgram:
-    """What this benchmark does on one number of ranks."""
+    """The benchmark of overlap on one number of ranks."""
 
     settings: tuple[tuple[IoSetting, str], ...]  # each with where the data go: page cache, synced
     variants: tuple[Variant, ...]
@@ -48,7 +48,7 @@ class OverlapProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         return len(self.settings) * (self.rhythm.rounds + 1) * (2 * len(self.variants) + 1)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
@@ -71,13 +71,13 @@ class OverlapRounds:
 
     @cached_property
     def _values(self) -> Values:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        """Made when the first cell needs them: if they do not fit into memory, that cell has failed."""
         return values_of(self._setting, self._comm)
 
     def run(self) -> None:
-        """All rounds; the first one is not counted."""
+        """Measure all rounds; the first one does not count."""
         seconds = self._program.compute or rounded_up(_LONGER * self._slowest_step())
-        # Runs that compute for another time are no repetitions of these.
+        # The source names the computing time, because runs with another one are not repetitions of these.
         self._cells = replace(self._setting, source=f"{seconds:g} s of computing")
         self._computing.last(seconds)
         variants: dict[str, Callable[[], bool]] = {ALONE: self._alone}
@@ -87,7 +87,7 @@ class OverlapRounds:
         self._round_robin.run(variants, self._program.rhythm)
 
     def _slowest_step(self) -> float:
-        """Seconds of output in a step of the slowest engine, the median of its steps, without computing."""
+        """Seconds of output in a step of the slowest engine without computing; the median of its steps."""
         found = [0.0]
         for variant in self._program.variants:
             if variant.name in self._round_robin.failed:
@@ -108,7 +108,7 @@ class OverlapRounds:
         return outcome.right
 
     def _alone(self) -> bool:
-        """The same computing without output; its rate is that of output which costs nothing."""
+        """Measure the same computing without output: the rate of output that costs nothing."""
         with self._round_robin.failures(self._cells.limit("write", self._cache, ALONE)) as outcome:
             self._round_robin.begin(outcome.cell, outcome)
             self._watch.start()
@@ -123,7 +123,7 @@ class OverlapRounds:
         return outcome.right
 
     def _steps(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
-        """One run, from the first counted step to the end of close; and seconds of output in one of its steps."""
+        """One run, timed from the first counted step to the end of close, and the seconds of output in a step."""
         count = _UNSEEN + self._setting.steps
         check_room(self._comm, self._directory, self._setting.bytes // self._setting.steps * count)
         series = OneSeries(self._comm, self._directory, variant, self._values, count)
@@ -148,7 +148,7 @@ class OverlapRounds:
     def _write(
         self, out: arrays.ArraySeries, first: int, count: int, clock: Together
     ) -> tuple[list[float], list[float]]:
-        """Compute and write steps; seconds of begin_step and write, and of end_step, of each on this rank."""
+        """Compute and write steps; returns for each step the seconds of begin_step and write, and those of end_step."""
         writes, ends = [], []
         for step in range(first, first + count):
             self._computing.work()
@@ -163,12 +163,12 @@ class OverlapRounds:
         return writes, ends
 
     def _slowest(self, values: list[float]) -> list[float]:
-        """Of each step, the seconds of the slowest rank."""
+        """For each step, the seconds of the slowest rank."""
         return list(slowest(self._comm, {str(step): value for step, value in enumerate(values)}).values())
 
 
 def rounded_up(seconds: float) -> float:
-    """To two digits: what no figure tells apart has one name."""
+    """The seconds, rounded up to two digits, so that nearly equal times get the same name."""
     if seconds <= 0:
         return 0.0
     unit = 10.0 ** (floor(log10(seconds)) - 1)
@@ -176,7 +176,7 @@ def rounded_up(seconds: float) -> float:
 
 
 class Computing:
-    """Arithmetic on numbers that stay in the cache, for a number of seconds; nothing until `last` was called."""
+    """Arithmetic on numbers that stay in the cache, for a number of seconds; 0 until `last` is called."""
 
     def __init__(self, comm: MPI.Comm) -> None:
         self._comm = comm
@@ -185,16 +185,16 @@ class Computing:
         self.seconds = 0.0  # on the slowest rank, when it was tried
 
     def work(self) -> None:
-        """Local."""
+        """Compute once."""
         for _ in range(self._cycles):
             np.sqrt(self._numbers, out=self._numbers)
             np.square(self._numbers, out=self._numbers)
 
     def last(self, seconds: float) -> None:
-        """From now on the work takes at least so long. Collective.
+        """From now on the work takes at least `seconds`. Collective.
 
-        It is measured in time of the processor: beside other programs a little work may last long, and would last far
-        too short in the rounds.
+        The work is calibrated in processor time: beside other programs a little work may take long, and would then be
+        far too short in the rounds.
         """
         self._cycles = 10
         while True:

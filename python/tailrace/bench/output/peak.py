@@ -1,4 +1,4 @@
-"""The most memory that this process takes while something runs. Linux only. All is local."""
+"""The peak memory of this process during a block. Linux only."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_EVERY = 0.001  # seconds between looks where the kernel keeps no peak
+_EVERY = 0.001  # seconds between samples, if the kernel keeps no peak
 
 
 def give_back() -> None:
-    """Give memory that nobody uses back to the kernel, so that it does not hide what is taken next."""
-    gc.collect()  # else Python may do it in the middle
-    with suppress(AttributeError):  # another library than that of GNU
+    """Give unused memory back to the kernel, because it would hide later allocations."""
+    gc.collect()  # otherwise Python may do it during the measurement
+    with suppress(AttributeError):  # a C library other than GNU's
         ctypes.CDLL(None).malloc_trim(0)
 
 
 class Peak:
-    """How much resident memory grows within the block, without pages of files and memory that processes share.
+    """The growth of resident memory within the block, without pages of files and memory shared by processes.
 
     The kernel stores the peak of all resident memory; the growth of pages of files and of shared memory is subtracted.
-    Where the peak cannot be reset, a thread looks at the size of the anonymous pages every millisecond.
+    If the peak cannot be reset, a thread reads the size of the anonymous pages every millisecond.
     """
 
     private = 0  # bytes of this process alone, at their peak; after the block
     shared = 0  # bytes of memory that processes share, at the end of the block
-    part = 0  # of the same, where each page is divided by the processes that have it
-    sampled = False  # whether a thread has looked
+    part = 0  # the same, with each page divided by the number of processes that have it
+    sampled = False  # whether a thread took samples
 
     def __enter__(self) -> Self:
         give_back()
@@ -65,14 +65,14 @@ class Peak:
 
 
 def _resident() -> dict[str, int]:
-    """Bytes of the lines of /proc/self/status about resident memory."""
+    """Resident memory in bytes, from the lines of /proc/self/status."""
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     pairs = [line.split(":", 1) for line in lines if line.startswith(("VmRSS", "VmHWM", "Rss"))]
     return {name: int(rest.split()[0]) * 1024 for name, rest in pairs}
 
 
 def _part_of_shared() -> int:
-    """Bytes; 0 where the kernel does not tell them."""
+    """Bytes of this process's part of shared memory; 0 if the kernel does not report them."""
     with suppress(OSError):
         for line in Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines():
             if line.startswith("Pss_Shmem:"):

@@ -1,4 +1,4 @@
-"""The benchmark of memory: what a rank needs besides its own block while it writes."""
+"""The benchmark of memory: the bytes that a rank needs besides its own block while it writes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TRIAL = 8  # points of a rank in each direction
 
 @dataclass(frozen=True)
 class MemoryProgram:
-    """What this benchmark does on one number of ranks with one way of writing. Every round counts."""
+    """The benchmark of memory on one number of ranks with one way of writing. Every round counts."""
 
     settings: tuple[IoSetting, ...]
     variant: Variant
@@ -39,7 +39,7 @@ class MemoryProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         return len(self.settings) * self.rounds
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
@@ -78,7 +78,7 @@ class MemoryProgram:
         return outcome.right
 
     def _try(self, comm: MPI.Comm, setting: IoSetting, directory: Path) -> None:
-        """Write a tiny series: it loads libraries, and makes what MPI and the engine make once."""
+        """Write a tiny series, so that libraries are loaded and MPI and the engine have their permanent memory."""
         small = replace(setting, shape=triple([_TRIAL * parts for parts in setting.decomposition]))
         values = values_of(small, comm)
         files = OneSeries(comm, directory, self.variant, values, 1)

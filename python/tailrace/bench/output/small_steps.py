@@ -1,4 +1,4 @@
-"""The benchmark of steps with little data: what opening, a step and closing cost, whatever is written."""
+"""The benchmark of steps with little data: the fixed cost of opening, of a step, and of closing."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 ONE = "open"  # a series of one step
 MANY = "steps"  # a series of many tiny steps
-_NULL = Variant("null")  # what Tailrace itself needs: it writes nowhere
+_NULL = Variant("null")  # the time of Tailrace itself: this engine writes nothing
 _TINY = 2  # points of a rank in each direction
 
 
 def tiny_settings(ranks: int, directories: Iterable[str], count: int) -> list[IoSetting]:
-    """Series of tiny steps, one in each directory. Local.
+    """Series of tiny steps, one in each directory.
 
-    :param directories: the user's names of them.
+    :param directories: the names of the directories.
     """
     shape = (_TINY, _TINY, _TINY * ranks)
     return [IoSetting(name, ranks, (1, 1, ranks), shape, steps=count, bench="steps") for name in directories]
@@ -47,7 +47,7 @@ def tiny_settings(ranks: int, directories: Iterable[str], count: int) -> list[Io
 
 @dataclass(frozen=True)
 class StepsProgram:
-    """What this benchmark does on one number of ranks. Settings of one step are opened and closed."""
+    """The benchmark of small steps on one number of ranks. A series of one step is opened, written and closed."""
 
     settings: tuple[IoSetting, ...]
     variants: tuple[Variant, ...]
@@ -55,7 +55,7 @@ class StepsProgram:
 
     @property
     def tasks(self) -> int:
-        """Of all settings; see `job.RankProgram`."""
+        """The number of tasks of all settings; see `job.RankProgram`."""
         limits = sum(1 if setting.steps == 1 else 2 for setting in self.settings)
         return (self.rhythm.rounds + 1) * (len(self.settings) * len(self.variants) + limits)
 
@@ -77,17 +77,17 @@ class StepsRounds:
 
     @cached_property
     def _values(self) -> Values:
-        """Made by the first cell that needs them: where they do not fit into memory, it has failed."""
+        """Made when the first cell needs them: if they do not fit into memory, that cell has failed."""
         return values_of(self._setting, self._comm)
 
     @cached_property
     def _plain(self) -> PlainFile:
-        """The same of the limits, with two copies more."""
+        """The files of the limits, with two more copies of the values; made when first needed."""
         expected = self._values.expected
         return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected))
 
     def run(self) -> None:
-        """All rounds; the first one is not counted."""
+        """Measure all rounds; the first one does not count."""
         operation, many = (ONE, False) if self._setting.steps == 1 else (MANY, True)
         variants: dict[str, Callable[[], bool]] = {}
         for variant in self._program.variants:
@@ -125,7 +125,7 @@ class StepsRounds:
 
     # ---- many steps --------------------------------------------------------------------------------------------------
     def _many(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
-        """Steps of a tiny array and a number; how long the first and the last tenth of them took."""
+        """Write steps of a tiny array and a number; also the seconds of their first and last tenth."""
         count = self._setting.steps
         files = OneSeries(self._comm, self._directory, variant, self._values, count)
         files.remove()
@@ -175,7 +175,7 @@ class StepsRounds:
         return timing, self._tenths(moments)
 
     def _tenths(self, seconds: np.ndarray) -> dict[str, float]:
-        """Seconds of the first and the last tenth of the steps, on the slowest rank of each."""
+        """Seconds of the first and the last tenth of the steps, each on its slowest rank."""
         tenth = max(1, seconds.size // 10)
         own = {"first_tenth_seconds": seconds[:tenth].sum(), "last_tenth_seconds": seconds[-tenth:].sum()}
         return slowest(self._comm, {name: float(value) for name, value in own.items()})

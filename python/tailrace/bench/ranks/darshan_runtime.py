@@ -1,7 +1,6 @@
-"""Darshan's library that watches a job: where it is, the environment that loads it, and the logs that it leaves.
+"""Darshan's library that watches a job: its path, the environment that loads it, and its logs.
 
 Source: darshan-runtime/doc/darshan-runtime.rst and darshan-config.c of Darshan 3.5 (https://github.com/darshan-hpc/darshan).
-All functions are local.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from pathlib import Path
 
 _NAME = "libdarshan.so"
 _USUAL = ("DARSHAN_LOG_DIR_PATH", "DARSHAN_LOGDIR")  # what installations choose with --with-log-path-by-env
-_SECONDS = 20  # for a program that tells something
+_SECONDS = 20  # limit for a program whose output is read
 
 
 class DarshanError(RuntimeError):
-    """Darshan's library is not there or does not load, or it left no log. The message says what to do."""
+    """Darshan's library is missing or does not load, or it wrote no log. The message says what to do."""
 
 
 def library() -> Path:
@@ -59,7 +58,7 @@ def _places() -> Iterator[Path]:
 
 
 def _config() -> Path | None:
-    """The program darshan-config of the installation; that beside the told library first."""
+    """The program darshan-config of the installation; first the one beside the library of DARSHAN_LIBRARY."""
     told = os.environ.get("DARSHAN_LIBRARY")
     beside = Path(told).resolve().parent.parent / "bin" / "darshan-config" if told else None
     if beside is not None and os.access(beside, os.X_OK):
@@ -71,11 +70,10 @@ def _config() -> Path | None:
 def preload(directory: Path, *, mpi: bool = True) -> dict[str, str]:
     """The environment for a job that Darshan watches; add it to that of the job.
 
-    The directory is made, and is where the logs come. Where the installation has a fixed place for logs, it puts them
-    into directories of the day, which are made below it.
+    The directory is made, and gets the logs. If the installation sorts its logs by date, their folders are made too.
 
-    :param directory: of the logs; on a file system that all nodes of the job have.
-    :param mpi: whether the job calls MPI_Init. Of one that does not, Darshan watches each process, also shells.
+    :param directory: the directory of the logs, on a file system that all nodes of the job have.
+    :param mpi: whether the job calls MPI_Init. If not, Darshan watches every process of it, also shells.
     :raises DarshanError: there is no library of Darshan, or the loader does not take it.
     :raises OSError: the directory cannot be made.
     """
@@ -95,7 +93,7 @@ def preload(directory: Path, *, mpi: bool = True) -> dict[str, str]:
 
 
 def logs(directory: Path) -> list[Path]:
-    """The logs that jobs have left in a directory of `preload`, the oldest first.
+    """The logs of jobs in a directory of `preload`, the oldest first.
 
     :raises DarshanError: there is none.
     """
@@ -112,7 +110,7 @@ def logs(directory: Path) -> list[Path]:
 
 
 def _try(found: Path) -> None:
-    """:raises DarshanError: the loader does not take the library; it would tell each process of the job, and go on."""
+    """:raises DarshanError: the loader refuses the library; in a job it would only print a message and go on."""
     environment = os.environ | {"LD_PRELOAD": str(found), "DARSHAN_DISABLE": "1"}
     try:
         done = subprocess.run(
@@ -130,7 +128,7 @@ def _try(found: Path) -> None:
 
 
 def _said(*command: str) -> str:
-    """What a program prints; "" where it fails."""
+    """The output of a program; "" if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS)
     except (OSError, subprocess.TimeoutExpired):

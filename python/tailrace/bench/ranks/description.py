@@ -1,4 +1,4 @@
-"""The description of a run of a benchmark: machine, software, directories. All functions are local."""
+"""The description of a run of a benchmark: machine, software, directories."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .job import LEFT_OUT, PARAMETERS
 
 
 def now() -> str:
-    """ISO 8601, in seconds, with the offset of the time zone."""
+    """The time as ISO 8601, in seconds, with the offset of the time zone."""
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 def describe(directories: Mapping[str, Path], nodes: int, notes: Iterable[str] = ()) -> Run:
-    """This machine and this program.
+    """The record of a run, with this machine and this program.
 
-    :param directories: where is measured, by name.
+    :param directories: the measured directories by name.
     """
     built = build_info()
     began = now()

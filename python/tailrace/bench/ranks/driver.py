@@ -1,4 +1,4 @@
-"""Starts jobs of ranks one after the other and stores what they measure. A cell that fails does not end the rest."""
+"""Starts jobs of ranks one after the other and stores their measurements. A cell that fails does not end the rest."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 Start = Callable[[int, list[str]], "subprocess.Popen[str]"]  # ranks, words of tailrace; both outputs are pipes
-_PATIENCE = 20.0  # seconds that a job gets to end when it is told to
+_PATIENCE = 20.0  # seconds that a job gets to end after the request
 _START = 120.0  # seconds until the first event at least: thousands of ranks take their time to start
-_LINES = 60  # of the errors of a job, the last ones
+_LINES = 60  # the last lines of the errors of a job that are kept
 
 
 class Driver:
     """Runs jobs and keeps their records.
 
     :param results: gets the records.
-    :param run: the name of the run that they belong to.
-    :param limit: seconds without an event after which the ranks are called hanging.
-    :param progress: called with the number of tasks that are done and a line about what is being measured.
-    :param watched: what watches the ranks: such cells are others than those of ranks that nothing watches.
+    :param run: the name of the run of the records.
+    :param limit: seconds without an event after which the ranks count as hanging.
+    :param progress: called with the number of finished tasks and a line about the current one.
+    :param watched: the tool that watches the ranks, if any. It takes time, so the source of each cell names it.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Driver:
         self._tasks = 0
 
     def run(self, job: Job, start: Start) -> None:
-        """Run a job on ranks that `start` starts, again without what has failed where they die. Local."""
+        """Run a job on ranks that `start` starts. If the ranks die, run the job again without the failed part."""
         while True:
             self._begun, self._done, self._failed = None, set(), set()
             error = _Ranks(start(job.ranks, ["bench", "ranks", job.to_word()]), self._limit).follow(self.take)
@@ -66,7 +66,7 @@ class Driver:
             job = job.without(self._done, self._failed)
 
     def take(self, event: Event) -> None:
-        """An event of rank 0."""
+        """Take an event of rank 0."""
         match event:
             case Begin():
                 self._begun = event
@@ -77,7 +77,7 @@ class Driver:
                 self._tasks += 1
                 self._progress(self._tasks, "")
             case Note():
-                if event.text not in self.notes:  # every job may say it
+                if event.text not in self.notes:  # several jobs may send the same note
                     self.notes.append(event.text)
             case Measurement() | Failure():
                 self._keep(event)
@@ -90,13 +90,13 @@ class Driver:
             self.notes.append(f"{record.cell.words()}: the values that were read are not those that were written")
         if wrong or isinstance(record, Failure):
             self.failures += 1
-            if self._begun is not None:  # not to be tried again, not even by a job that replaces one that has died
+            if self._begun is not None:  # not tried again, not even by the job that replaces a dead one
                 self._failed.add((self._begun.setting, self._begun.variant))
 
     def _fail(self, error: str, ranks: int) -> None:
-        """The ranks died: the cell that was being measured has failed.
+        """Record a failure of the current cell, because the ranks died.
 
-        :raises JobError: nothing was measured, so it is not a cell that fails.
+        :raises JobError: no cell was being measured.
         """
         if self._begun is not None:
             self._keep(Failure(self._begun.cell, self._begun.round, error))
@@ -119,7 +119,7 @@ def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
 
 
 class JobError(RuntimeError):
-    """Ranks do not start."""
+    """The ranks of a job do not start."""
 
 
 class _Ranks:
@@ -146,7 +146,7 @@ class _Ranks:
         self._errors.extend(stream)
 
     def follow(self, take: Emit) -> str:
-        """Pass events on until the job ends. Returns why it failed; "" if it did not. It is ended whatever happens."""
+        """Pass events to `take` until the job ends. Returns why it failed, or "". In all cases the job is ended."""
         try:
             patience = max(self._limit, _START)
             while (line := self._lines.get(timeout=patience)) is not None:
@@ -161,24 +161,21 @@ class _Ranks:
         return f"the ranks ended with code {code}{self._said()}" if code else ""
 
     def _said(self) -> str:
-        """The first line of the errors that names an exception, else the last one."""
+        """The most telling line of the errors; see `told`."""
         self._threads[1].join(_PATIENCE)
         return f": {said}" if (said := told(self._errors)) else ""
 
     def _end(self) -> None:
         """End the job and its ranks: mpiexec forwards the first signal to the ranks.
 
-        Ranks that outlive it would write on into a directory that is being removed.
+        Ranks that outlive it would continue to write into a directory that is being removed.
         """
         if self._process.poll() is None:
             processes.stop(self._process, _PATIENCE)
 
 
 def told(errors: Iterable[str]) -> str:
-    """The line of the errors of ranks that says most: the first one that names an exception or a signal, else the last.
-
-    "" where there is none.
-    """
+    """The most telling line of errors: the first with an exception or a signal, else the last; "" if there is none."""
     lines = [line.strip() for line in errors if line.strip() and not set(line.strip()) <= set("-=")]
     named = [line for line in lines if line.split(":")[0].rsplit(".", 1)[-1].endswith(("Error", "Exception"))]
     killed = [line for line in lines if "signal" in line]

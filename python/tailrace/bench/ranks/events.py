@@ -1,6 +1,6 @@
-"""Events: what the ranks of a job tell the program that has started them. All is local.
+"""Events: messages from the ranks of a job to the program that has started them.
 
-On the way between processes an event is a line of standard output, with JSON.
+Between processes, an event is a line of JSON on standard output.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ MARK = "@tailrace-bench "  # begins a line of standard output that is an event
 
 @dataclass(frozen=True)
 class Begin:
-    """A cell is measured from now on.
+    """The measurement of a cell begins.
 
     :param setting: the number of the setting in its job.
-    :param variant: whose cell it is.
+    :param variant: the variant that the cell belongs to.
     """
 
     cell: Cell
@@ -39,7 +39,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Note:
-    """Something that the user should know, and that is no failure of a cell."""
+    """A message for the user that is not a failure of a cell."""
 
     text: str
 
@@ -49,13 +49,13 @@ Emit = Callable[[Event], None]  # on rank 0
 
 
 def line_of(event: Event) -> str:
-    """The line of an event, without its end."""
+    """The line of an event, without line end."""
     found = event.to_json() if isinstance(event, Measurement | Failure) else asdict(event)
     return MARK + json.dumps({"event": type(event).__name__, **found})
 
 
 def event_of(line: str) -> Event | None:
-    """The event of a line; None for another line.
+    """The event of a line; None if the line is not an event.
 
     :raises ValueError: a record is not whole.
     """
@@ -76,9 +76,9 @@ def event_of(line: str) -> Event | None:
 
 
 def on_nodes(event: Event, nodes: int) -> Event:
-    """The event, whose cell names so many nodes if it has a cell."""
+    """The event, with the number of nodes in its cell, if it has a cell."""
     return event if isinstance(event, Done | Note) else replace(event, cell=replace(event.cell, nodes=nodes))
 
 
 def nothing(_: Event) -> None:
-    """For ranks whose events nobody hears."""
+    """An `Emit` that does nothing, for ranks other than rank 0."""

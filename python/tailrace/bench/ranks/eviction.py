@@ -1,4 +1,4 @@
-"""Cold reads: files that are out of the page cache of this machine, and proof of it by what the device has read."""
+"""Cold reads: remove files from the page cache of this machine, and prove it by the bytes that the device reads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ COLD, DROPPED = (
     "dropped",
 )  # caches of reads: the pages of the files were evicted; the machine dropped all caches
 _ALL = Path("/proc/sys/vm/drop_caches")
-_SECTOR = 512  # bytes of /proc/diskstats, whatever the device has
+_SECTOR = 512  # bytes: the unit of /proc/diskstats, for every device
 
 
 def files_below(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files of series, which are files or directories. Local."""
+    """All files of series; a series is a file or a directory."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             for directory, _, names in os.walk(path):
@@ -26,7 +26,7 @@ def files_below(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def send_to_disk(paths: Iterable[Path]) -> None:
-    """Wait until the disk has the files: pages that it lacks cannot be given up. Local."""
+    """Wait until the files are on the disk. Before that, their pages cannot be evicted."""
     for path in files_below(paths):
         with suppress(OSError):
             file = os.open(path, os.O_RDONLY)
@@ -37,7 +37,7 @@ def send_to_disk(paths: Iterable[Path]) -> None:
 
 
 def evict(paths: Iterable[Path]) -> None:
-    """Ask the kernel to give up the cached pages of files (posix_fadvise). Local: on one rank of each node."""
+    """Ask the kernel to drop the cached pages of files (posix_fadvise). Call it on one rank of each node."""
     for path in files_below(paths):
         with suppress(OSError):
             file = os.open(path, os.O_RDONLY)
@@ -49,18 +49,18 @@ def evict(paths: Iterable[Path]) -> None:
 
 
 def drop_all() -> None:
-    """Let the kernel give up all cached pages, directories and inodes. Local: on one rank of each node.
+    """Let the kernel drop all cached pages, directories and inodes. Call it on one rank of each node.
 
-    :raises OSError: without the right to.
+    :raises OSError: this program does not have the right to do so.
     """
     os.sync()
     _ALL.write_text("3", encoding="ascii")
 
 
 def check_drop() -> None:
-    """Local.
+    """Check that `drop_all` may be called.
 
-    :raises ValueError: this program has not the right to drop all caches, or the system has no such thing.
+    :raises ValueError: this program does not have the right to drop all caches, or the system cannot do it.
     """
     try:
         os.close(os.open(_ALL, os.O_WRONLY))
@@ -72,14 +72,14 @@ def check_drop() -> None:
 
 
 class Device:
-    """What the device of a directory reads. Nothing is known of network file systems."""
+    """The bytes that the device of a directory has read. Network file systems have no such count."""
 
     def __init__(self, directory: Path) -> None:
         number = directory.stat().st_dev
         self._name = f"{os.major(number)} {os.minor(number)}".split()
 
     def bytes_read(self) -> int | None:
-        """Since the machine began; None where the kernel does not count them. Local."""
+        """Bytes read since the machine started; None if the kernel does not count them."""
         with suppress(OSError, ValueError, IndexError):
             for line in Path("/proc/diskstats").read_text(encoding="ascii").splitlines():
                 words = line.split()

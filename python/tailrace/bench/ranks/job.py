@@ -1,7 +1,7 @@
-"""Jobs of ranks: what the benchmark starts on them, and how it hears of what happens there.
+"""Jobs of ranks: how the benchmark starts a program on them, and how their events come back.
 
-A job travels in one word of the command line, and its events come back on standard output: neither needs a disk, which
-may be full or be what is measured.
+A job travels in one word of the command line, and its events come back on standard output. Neither needs a disk: the
+disk may be full, or may be the device that is measured.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ from .events import Emit, Event, Note, line_of, nothing, on_nodes
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-PARAMETERS = "TAILRACE_PARAMETERS"  # of the environment: parameters of all series that a program writes
+PARAMETERS = "TAILRACE_PARAMETERS"  # environment variable: parameters of all series that a program writes
 LEFT_OUT = f"{PARAMETERS} is left out: ways are measured with the parameters of --engine alone"
 
-Task = tuple[int, int, str]  # a part of a job that is done or not: number of the setting, round, variant
+Task = tuple[int, int, str]  # a part of a job: number of the setting, round, variant
 
 
 class RankProgram(Protocol):
-    """What a job does on its ranks: the part of a bench that needs MPI. It can be pickled."""
+    """The program of a job on its ranks: the part of a bench that needs MPI. It can be pickled."""
 
     @property
     def tasks(self) -> int:
-        """How many `Done` events it emits, if nothing fails."""
+        """The number of `Done` events that it emits if nothing fails."""
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
-        """Collective."""
+        """Run the program. Collective."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program for a number of ranks, and what an earlier job of the same program has left undone."""
+    """A program for a number of ranks, without the parts that an earlier job has done."""
 
     ranks: int
     program: RankProgram
-    directories: dict[str, Path]  # of this run alone, by the user's names for those that they are in
+    directories: dict[str, Path]  # directories of this run alone, by the names that the user gave
     done: frozenset[Task] = frozenset()
-    failed: frozenset[tuple[int, str]] = frozenset()  # setting, variant: not to be tried again
+    failed: frozenset[tuple[int, str]] = frozenset()  # (setting, variant) that are not tried again
 
     def without(self, done: set[Task], failed: set[tuple[int, str]]) -> Self:
-        """The same job without what has been measured and what has failed."""
+        """The same job without the parts that are measured or have failed."""
         return replace(self, done=self.done | done, failed=self.failed | failed)
 
     def to_word(self) -> str:
-        """One word for the command line."""
+        """The job as one word for the command line."""
         return base64.urlsafe_b64encode(zlib.compress(pickle.dumps(self))).decode("ascii")
 
     @staticmethod
     def from_word(word: str) -> Job:
-        """What `to_word` has made a word of."""
+        """The job of a word that `to_word` has made."""
         job: Job = pickle.loads(zlib.decompress(base64.urlsafe_b64decode(word)))
         return job
 
@@ -68,8 +68,8 @@ class Job:
 def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
     """Run the program of a job on these ranks and no others. Collective.
 
-    Cells get the number of nodes that hold the ranks, which is known here only. Parameters that the environment
-    has for all series are left out, because the cells would not say that they were measured with them.
+    Cells get the number of nodes of the ranks, which is known only here. Parameters of the environment for all series
+    are ignored, because the cells would not name them.
 
     :param emit: gets the events, on rank 0.
     """
@@ -81,7 +81,7 @@ def run_on(comm: MPI.Comm, job: Job, emit: Emit) -> None:
 
 
 def nodes_of(comm: MPI.Comm) -> int:
-    """How many nodes hold the ranks. Collective."""
+    """The number of nodes of the ranks. Collective."""
     from mpi4py import MPI
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
@@ -93,7 +93,7 @@ def nodes_of(comm: MPI.Comm) -> int:
 
 @contextmanager
 def _without_parameters() -> Iterator[bool]:
-    """Whether there were some; they come back in the end. Local."""
+    """Remove the parameters from the environment during the block; yields whether there were any."""
     former = os.environ.pop(PARAMETERS, None)
     try:
         yield bool(former)

@@ -1,6 +1,6 @@
-"""The limits that ways of writing and reading are held against: plain copies, plain writes and reads of the same bytes.
+"""The limits of writing and reading: plain copies, plain writes and plain reads of the same bytes.
 
-Each rank has a file of its own. Direct transfers go past the page cache, from memory that begins at a page.
+Each rank has its own file. Direct transfers bypass the page cache, from memory that begins at a page.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _MOST = 1 << 30  # Linux moves at most 2 GiB per call
-_PIECE = 2**18  # bytes of a read: the kernel reads ahead meanwhile; cold, one call for 16 MiB took twice as long
+_PIECE = 2**18  # bytes of a read; the kernel reads ahead meanwhile. Cold 16 MiB in one call took twice as long
 _PAGE = 4096
 
 
 class PlainFile:
-    """Files with the bytes of some arrays, one of each rank.
+    """Files with the bytes of some arrays, one file per rank.
 
-    :param directory: where; a file system of all ranks or of each node.
+    :param directory: the directory of the files, on a file system of all ranks or of each node.
     """
 
     def __init__(self, comm: MPI.Comm, directory: Path, arrays: Sequence[NDArray[Any]]) -> None:
@@ -58,8 +58,8 @@ class PlainFile:
     def write(self, *, sync: bool, direct: bool = False) -> Timing:
         """Write a new file with pwrite, in calls of 1 GiB at most. Collective.
 
-        :param direct: past the page cache (O_DIRECT); whole pages are written.
-        :raises OSError: the disk is full, or the file system has no direct writing; on all ranks.
+        :param direct: bypass the page cache (O_DIRECT); whole pages are written.
+        :raises OSError: the disk is full, or the file system does not support direct writes; on all ranks.
         """
         agree(self._comm, lambda: self._path.unlink(missing_ok=True))
         clock = Together(self._comm)
@@ -84,7 +84,7 @@ class PlainFile:
         clock.marks.end("close")
 
     def read(self) -> Found:
-        """Read the file that was written last, and find whether the bytes are right on all ranks. Collective."""
+        """Read the file that was written last, and check the bytes on all ranks. Collective."""
         self._copy[:] = 0
         clock = Together(self._comm)
         clock.start()
@@ -108,9 +108,9 @@ class PlainFile:
 
     @property
     def path(self) -> Path:
-        """Of this rank's file."""
+        """The path of this rank's file."""
         return self._path
 
     def remove(self) -> None:
-        """Local."""
+        """Remove this rank's file."""
         self._path.unlink(missing_ok=True)

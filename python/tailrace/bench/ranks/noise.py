@@ -1,4 +1,4 @@
-"""What else the machine does while something is measured, and memory that it has taken back."""
+"""Other activity of the machine during a measurement, and memory that a virtual machine has lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STOLEN = 0.05  # share of the time that the host may take from this machine
 
 
 class Watch:
-    """What disturbs the ranks of this machine from `start` to `stop`. `stop` is collective."""
+    """Finds what disturbs the ranks of this machine between `start` and `stop`. `stop` is collective."""
 
     def __init__(self, comm: MPI.Comm) -> None:
         from mpi4py import MPI
@@ -36,13 +36,13 @@ class Watch:
         self.start()
 
     def start(self) -> None:
-        """Local."""
+        """Begin to watch. Local."""
         self._before = (_machine(), _own_user(), _taken_back(), time.perf_counter())
 
     def stop(self, friends: float = 0.0) -> str:
-        """What was seen, in words; "" for nothing. Linux only: elsewhere nothing is seen.
+        """The disturbances in words; "" if there are none. On systems other than Linux it is always "".
 
-        :param friends: seconds of processor time of other programs on this node that belong to what is measured.
+        :param friends: seconds of processor time of other programs on this node that belong to the measurement.
         """
         (user, stolen), own, taken, began = self._before
         (user_now, stolen_now), own_now, taken_now, ended = _machine(), _own_user(), _taken_back(), time.perf_counter()
@@ -63,7 +63,7 @@ class Watch:
 
 
 def _machine() -> tuple[float, float]:
-    """Seconds of all programs, without the kernel, and seconds that the host of a virtual machine took."""
+    """Processor seconds of all programs, without the kernel, and seconds that the host of a virtual machine took."""
     with suppress(OSError, ValueError, IndexError):
         words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
         ticks = os.sysconf("SC_CLK_TCK")
@@ -76,7 +76,7 @@ def _own_user() -> float:
 
 
 def _taken_back() -> int:
-    """Pages that a balloon took from this machine since it began; 0 where the kernel does not count them."""
+    """Pages that a balloon took from this machine since it started; 0 if the kernel does not count them."""
     with suppress(OSError):
         for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("balloon_inflate "):
@@ -107,7 +107,7 @@ class Warmer:
             self._comm.barrier()
             begin = time.perf_counter()
             huge = np.ones(size // 8)
-            with suppress(OSError), self._file.open("wb", buffering=0) as file:  # a full disk: the cells will say so
+            with suppress(OSError), self._file.open("wb", buffering=0) as file:  # a full disk; the cells will report it
                 for _ in range(max(1, size // len(_PIECE))):
                     file.write(_PIECE)
             self._comm.barrier()  # otherwise a late rank could get memory that another rank has given back

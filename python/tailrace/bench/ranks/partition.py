@@ -1,4 +1,4 @@
-"""How a grid is shared among ranks, and the values that each of them writes and expects back."""
+"""How ranks share a grid, and the values that each rank writes and expects to read."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are all di
 
 
 def partition_of(text: str, ranks: int) -> Triple:
-    """The number of parts in x, y and z. Local.
+    """The number of parts in x, y and z.
 
     :param text: "slabs" (parts of z), "pencils" (of y and z, as the solver has them), "blocks", or numbers as "1,2,4".
-    :raises ValueError: the numbers are no parts for so many ranks.
+    :raises ValueError: the numbers do not give one part for each rank.
     """
     if text == "slabs":
         return 1, 1, ranks
@@ -54,7 +54,7 @@ def check_fit(shape: Sequence[int], partition: Sequence[int]) -> None:
 
 
 def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], partition: Triple) -> list[Triple]:
-    """The points in x, y and z of the wholes that are measured. Local.
+    """The points in x, y and z of the grids that are measured.
 
     :param whole: sizes of wholes.
     :param each: sizes of a part.
@@ -67,7 +67,7 @@ def shapes_of(whole: Iterable[Triple], each: Iterable[Triple], partition: Triple
 
 
 def box_of(shape: Sequence[int], partition: Sequence[int], rank: int) -> Box:
-    """The box of a rank, (start, count) in x, y, z; parts differ by one point at most. Local."""
+    """The box of a rank, (start, count) in x, y, z; parts differ by one point at most."""
     place = (rank % partition[0], rank // partition[0] % partition[1], rank // partition[0] // partition[1])
     starts = [n * p // m for n, p, m in zip(shape, place, partition, strict=True)]
     ends = [n * (p + 1) // m for n, p, m in zip(shape, place, partition, strict=True)]
@@ -95,7 +95,7 @@ def made_up(shape: Sequence[int], box: Box, variable: int, dtype: str) -> NDArra
 
 
 class Values:
-    """The arrays of one rank: those that it writes and, without their ghosts, those that it must read again.
+    """The arrays of one rank, which it writes and, without their ghosts, must read again.
 
     :param shape: points of the whole in x, y, z.
     :param stored: the arrays of a file to write instead of made-up ones, each without ghosts.
@@ -126,11 +126,11 @@ class Values:
 
     @property
     def bytes(self) -> int:
-        """Of this rank, without ghosts."""
+        """Bytes of this rank, without ghosts."""
         return sum(values.nbytes for values in self.expected)
 
     def names(self) -> list[str]:
-        """Of the variables."""
+        """The names of the variables."""
         return [f"u{number}" for number in range(len(self.blocks))]
 
     def write(self, series: ArraySeries) -> None:
@@ -143,7 +143,7 @@ class Values:
         return [step.read(name, self.box) for name in self.names()]
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
-        """Whether arrays that were read are these, bit for bit. Local."""
+        """Whether arrays that were read are equal to these, bit for bit."""
         return len(read) == len(self.expected) and all(
             mine.dtype == other.dtype and np.array_equal(mine, other, equal_nan=True)
             for mine, other in zip(self.expected, read, strict=True)
@@ -151,7 +151,7 @@ class Values:
 
 
 def all_ranks(comm: MPI.Comm, right: bool) -> bool:
-    """Whether it is so on all ranks. Collective."""
+    """Whether `right` is true on all ranks. Collective."""
     from mpi4py import MPI
 
     return bool(comm.allreduce(right, op=MPI.LAND))

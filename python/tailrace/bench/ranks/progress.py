@@ -1,4 +1,4 @@
-"""How far a benchmark is: a bar on a terminal, now and then a line elsewhere."""
+"""The progress of a benchmark: a bar on a terminal, a line from time to time elsewhere."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.console import Console
 
 from tailrace.text import duration
 
-_EVERY = 30.0  # seconds between lines where there is no terminal
+_EVERY = 30.0  # seconds between lines without a terminal
 
 
 class Progress:
-    """Tasks that are done of those that are expected."""
+    """Shows the finished and the expected tasks."""
 
     def __init__(self) -> None:
         console = Console(stderr=True)
@@ -37,12 +37,12 @@ class Progress:
         self._task = None if self._bar is None else self._bar.add_task("", total=None)
 
     def expect(self, tasks: int) -> None:
-        """A job with so many tasks begins. What an earlier one has left out counts as done."""
+        """A job of `tasks` tasks begins. Tasks that an earlier job left out count as done."""
         self._base = self._expected
         self._expected += tasks
 
     def show(self, done: int, text: str) -> None:
-        """So many tasks are done in all, and this is being done; "" for nothing new."""
+        """Show that `done` tasks are finished; `text`: the current task, "" if unchanged."""
         done = max(done, self._base)
         self._last = done
         if self._bar is not None and self._task is not None:

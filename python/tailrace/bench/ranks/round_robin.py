@@ -1,4 +1,4 @@
-"""Variants that take turns in rounds, and what is told of each: its begin, its records, its failure, its end."""
+"""Variants that take turns in rounds, and the events of each: begin, records, failure, end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .timing import Timing
 
 
 class Outcome:
-    """Of a variant in a round: the cell that is being measured, and whether all is right so far."""
+    """The state of a variant in a round: the cell that is being measured, and whether all is right so far."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell, self.right = cell, True
@@ -26,9 +26,9 @@ class Outcome:
 class RoundRobin:
     """The rounds of one setting of a job. All methods are local; ranks that measure together call the same ones.
 
-    :param number: of the setting in the job.
-    :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
-    :param directory: left out of the messages of failures: it is there for this run only.
+    :param number: the number of the setting in the job.
+    :param emit: gets the events, on rank 0: records, and a `Begin` before each of them.
+    :param directory: a temporary directory, removed from the messages of failures.
     """
 
     def __init__(self, job: Job, number: int, emit: Emit, directory: Path | None = None) -> None:
@@ -38,7 +38,7 @@ class RoundRobin:
         self.round = self.order = 0
 
     def run(self, variants: Mapping[str, Callable[[], bool]], rhythm: RoundOptions, first: int = 0) -> None:
-        """All rounds of all variants, each a function that is False where it has failed.
+        """Run all rounds of all variants. A variant is a function that returns False if it has failed.
 
         :param rhythm: its seed gives the order in a round, which is the same on all ranks.
         :param first: the number of the first round; round 0 does not count.
@@ -56,9 +56,9 @@ class RoundRobin:
                 self._emit(Done(self._number, number, name))
 
     def begin(self, cell: Cell, outcome: Outcome, variant: str = "") -> None:
-        """This cell is measured from now on; whatever fails is its failure.
+        """Begin to measure a cell: from now on every failure belongs to it.
 
-        :param variant: whose cell it is, where that is not the one whose turn it is.
+        :param variant: the variant of the cell, if it is not the one that has its turn.
         """
         outcome.cell = cell
         self._emit(Begin(cell, self.round, self._number, variant or self._variant))
@@ -74,7 +74,7 @@ class RoundRobin:
         verified: bool | None = None,
         stacks: Mapping[str, float] | None = None,
     ) -> None:
-        """A round that counts is a record; of round 0 only the stacks and wrong values are.
+        """Emit the record of a round that counts; for round 0, only stacks or wrong values.
 
         :param size: bytes of the values on all ranks.
         """
@@ -87,12 +87,12 @@ class RoundRobin:
         self._emit(record)
 
     def note(self, text: str) -> None:
-        """Something that the user should know, and that is no failure of a cell."""
+        """Emit a message for the user that is not a failure of a cell."""
         self._emit(Note(text))
 
     @contextmanager
     def failures(self, cell: Cell) -> Iterator[Outcome]:
-        """An error that all ranks have becomes a record of the cell that was being measured."""
+        """Around a measurement: an error that all ranks have becomes a failure of the current cell."""
         outcome = Outcome(cell)
         try:
             yield outcome

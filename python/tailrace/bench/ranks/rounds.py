@@ -1,4 +1,4 @@
-"""Rounds in which variants of the same work take turns, and the records that they leave."""
+"""Rounds in which variants of the same work take turns, and their records."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _COLD = 0.9  # the share of the bytes that must come from the device
 class Rounds(ABC):
     """Measures all variants of one setting, in rounds. All methods are collective.
 
-    :param number: of the setting in its job.
-    :param directory: of this run alone.
-    :param emit: gets what happens, on rank 0: records, and a `Begin` before each of them.
+    :param number: the number of the setting in its job.
+    :param directory: a directory of this run alone.
+    :param emit: gets the events, on rank 0: records, and a `Begin` before each of them.
     """
 
     def __init__(self, comm: MPI.Comm, job: Job, rhythm: ColdRhythm, number: int, directory: Path, emit: Emit) -> None:
@@ -47,25 +47,25 @@ class Rounds(ABC):
 
     @abstractmethod
     def _names(self) -> list[str]:
-        """Of the variants, and `LIMITS` where they are measured."""
+        """The names of the variants, and `LIMITS` if limits are measured."""
 
     @abstractmethod
     def _measure(self, name: str) -> bool:
-        """One round of a variant; False where it has failed and must not be tried again."""
+        """Measure one round of a variant; False if it has failed and must not be tried again."""
 
     def run(self) -> None:
-        """All rounds; the first one is not counted."""
+        """Measure all rounds; the first one does not count."""
         variants = {name: partial(self._measure, name) for name in self._names()}
         self._round_robin.run(variants, self._rhythm)
 
     # ---- series ------------------------------------------------------------------------------------------------------
     def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, reads: Sequence[Cell] = ()) -> None:
-        """Measure how a series is written, and then how it is read. Values that are wrong are the fault of both.
+        """Measure how a series is written, and then how it is read. Wrong values count against both.
 
-        The record of writing follows those of reading, which find whether its values are right.
+        The record of writing comes after those of reading, because reading checks the values.
 
         :param size: bytes of all ranks.
-        :param reads: cells; without any, the series is read for the verdict alone.
+        :param reads: cells of reading; without any, the series is read only to check it.
         """
         self._round_robin.begin(cell, outcome)
         series.remove()
@@ -76,17 +76,17 @@ class Rounds(ABC):
         verdict: bool | None = None
         try:
             verdict = self._read_all(series, reads, size, outcome) if reads else bool(series.read().verified)
-        finally:  # its time is right even where it cannot be read
+        finally:  # the time of writing is right even if reading fails
             self._keep(cell, size, replace(found, verified=verdict))
         outcome.right = outcome.right and verdict
 
     def _read_all(self, series: OneSeries, cells: Sequence[Cell], size: int, outcome: Outcome) -> bool:
-        """Measure several ways of reading a series; whether all its values are right in all of them."""
-        right = [self._read(series, cell, size, outcome) for cell in cells]  # each is measured, whatever it reads
+        """Measure several ways of reading a series; returns whether all values were right every time."""
+        right = [self._read(series, cell, size, outcome) for cell in cells]  # a list, because each must be measured
         return all(right)
 
     def _read(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome) -> bool:
-        """Measure how a series of `size` bytes is read; whether its values are right."""
+        """Measure how a series of `size` bytes is read; returns whether its values are right."""
         self._round_robin.begin(cell, outcome)
         if cell.cache in (COLD, DROPPED):
             paths = [series.path]
@@ -97,7 +97,7 @@ class Rounds(ABC):
         return bool(found.verified)
 
     def _look_on(self, cell: Cell, size: int, work: Callable[[], Found]) -> Found:
-        """What `work` finds, with what disturbed it and, of reads of `size` bytes, what the device has read."""
+        """The result of `work`, with its disturbances and, for reads of `size` bytes, the bytes of the device."""
         before = self._device.bytes_read()
         self._watch.start()
         found = work()
@@ -111,10 +111,10 @@ class Rounds(ABC):
         return replace(found, counts=counts, disturbed=disturbed)
 
     def _make_cold(self, stored: Sequence[Path], evicted: Sequence[Path]) -> None:
-        """Take files out of the page cache of all nodes, or all that is in it.
+        """Take files out of the page cache of all nodes, or drop the whole cache.
 
-        :param stored: this rank sends them to the disk before any rank evicts one.
-        :param evicted: this rank evicts them.
+        :param stored: files that this rank sends to the disk before any rank evicts one.
+        :param evicted: files that this rank evicts.
         """
         agree(self._comm, lambda: send_to_disk(stored))
         evict(evicted)
@@ -124,7 +124,7 @@ class Rounds(ABC):
 
     # ---- limits ------------------------------------------------------------------------------------------------------
     def _prepare(self, cell: Cell, size: int, work: Callable[[], object]) -> bool:
-        """Do what a cell needs before it is measured; False where that has failed, which is a failure of the cell.
+        """Prepare a cell before it is measured; False if that has failed, which counts as a failure of the cell.
 
         :param size: bytes of all ranks that are written.
         """
@@ -135,10 +135,10 @@ class Rounds(ABC):
         return outcome.right
 
     def _limit(self, cell: Cell, size: int, work: Callable[[], Found], paths: Sequence[Path]) -> bool:
-        """Measure a limit; False where it has failed or read wrong bytes.
+        """Measure a limit; False if it has failed or read wrong bytes.
 
         :param size: bytes of all ranks.
-        :param paths: those of this rank that a cold read must not find in the page cache.
+        :param paths: files of this rank that a cold read must not find in the page cache.
         """
         with self._round_robin.failures(cell) as outcome:
             self._round_robin.begin(cell, outcome)

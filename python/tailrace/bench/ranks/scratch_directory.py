@@ -1,4 +1,4 @@
-"""Directories of the benchmark's own, which nothing of it survives, and whether they have room for what is written."""
+"""Temporary directories of the benchmark, and whether they have enough space."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _PREFIX = "tailrace-bench-"
 _MARK = "this directory was made by tailrace bench and may be removed\n"
-_ROOM = 1.2  # free bytes on the disk, in parts of the bytes that are written
+_ROOM = 1.2  # needed free bytes on the disk, over the bytes that are written
 
 
 class ScratchDirectory:
-    """A new directory below one of the user's, removed with all it holds when the benchmark ends. Local.
+    """A new directory below one of the user's. It is removed with its content when the benchmark ends.
 
-    What a killed benchmark has left there is removed by the next one: it carries our mark, and nobody holds its lock.
+    The next benchmark removes the directory of a killed one: it has our mark, and no program holds its lock.
 
     :raises OSError: the directory cannot be written in.
     """
@@ -58,10 +58,10 @@ def _remove_left(below: Path) -> None:
 
 
 def check_room(comm: MPI.Comm, directory: Path, needed: int) -> None:
-    """Collective.
+    """Check that a directory has space. Collective.
 
     :param needed: bytes that are written.
-    :raises OSError: there is no room for them and a fifth more; on all ranks.
+    :raises OSError: there is no space for them and a fifth more; on all ranks.
     """
     free = on_root(comm, lambda: shutil.disk_usage(directory).free)
     if free < _ROOM * needed:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """What a measurement has brought, besides its cell."""
+    """The result of a measurement."""
 
     timing: Timing
     verified: bool | None = None
@@ -34,11 +34,11 @@ class Found:
 
 
 class Content(Protocol):
-    """What one rank writes and must read again."""
+    """The data that one rank writes and must read again."""
 
     @property
     def bytes(self) -> int:
-        """Of this rank."""
+        """Bytes of this rank."""
 
     def write(self, series: arrays.ArraySeries) -> None:
         """Write it into the open step of a series. Collective."""
@@ -47,13 +47,13 @@ class Content(Protocol):
         """Read it. Collective."""
 
     def equal(self, read: Sequence[NDArray[Any]]) -> bool:
-        """Whether arrays that were read are right, bit for bit. Local."""
+        """Whether arrays that were read are right, bit for bit."""
 
 
 class OneSeries:
     """The series of a variant in a directory.
 
-    :param values: what each step has.
+    :param values: the content of each step.
     """
 
     def __init__(self, comm: MPI.Comm, directory: Path, variant: Variant, values: Content, steps: int) -> None:
@@ -63,14 +63,14 @@ class OneSeries:
 
     @property
     def bytes(self) -> int:
-        """Of the values that this rank writes in all steps."""
+        """Bytes of the values that this rank writes in all steps."""
         return self._values.bytes * self._steps
 
     def write(self, *, sync: bool, stacks: bool = False) -> Found:
-        """Write it; one that is there is removed first.
+        """Write the series; an existing one is removed first.
 
         :param sync: each step waits until its data are on the disk.
-        :param stacks: find seconds of the folded stacks of all ranks too.
+        :param stacks: also return the seconds of the folded stacks of all ranks.
         :raises InputError: this build has no such engine or parameter.
         :raises IoError: it cannot be written.
         """
@@ -102,10 +102,10 @@ class OneSeries:
             folded.unlink()
             return {stack: int(micros) * 1e-6 for stack, _, micros in lines if stack}
 
-        return on_root(self._comm, look)  # where rank 0 fails, all fail: else they would wait for it
+        return on_root(self._comm, look)  # if rank 0 fails, all fail; otherwise they would wait for it
 
     def read(self, *, stacks: bool = False) -> Found:
-        """Read every rank's part of all steps; finds whether all values are right on all ranks, and stacks as `write`.
+        """Read every rank's part of all steps, and check all values on all ranks; `stacks` as in `write`.
 
         :raises IoError: it cannot be read.
         """
@@ -135,7 +135,7 @@ class OneSeries:
         return clock.stop(), found
 
     def counts(self) -> dict[str, float]:
-        """The number of its files and what they hold in bytes."""
+        """The number of its files, and their bytes."""
 
         def look() -> dict[str, float]:
             sizes = [path.stat().st_size for path in files_below(self._paths())]
@@ -147,7 +147,7 @@ class OneSeries:
         return sorted(self._directory.glob(f"{self._variant.file}*"))  # a journal or a lock may be beside it
 
     def remove(self) -> None:
-        """Remove it with all that is beside it."""
+        """Remove the series and the files beside it."""
 
         def work() -> None:
             if self._comm.rank == 0:

@@ -1,4 +1,4 @@
-"""One run of a benchmark from its begin to its end: directories, file of results, jobs."""
+"""One run of a benchmark from begin to end: directories, file of results, jobs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 class BenchSession:
     """A run that leaves a valid file of results and no other data, however it ends.
 
-    :param directories: where is measured, by name.
+    :param directories: the measured directories by name.
     :param out: the file of results; an existing one is an error unless `append`.
     :param limit: seconds without progress after which ranks are ended.
-    :param nodes: that hold the ranks.
-    :param notes: what the description of the run says besides.
-    :param watched: what watches the ranks and takes their time; it becomes a part of each cell's source.
+    :param nodes: the number of nodes of the ranks.
+    :param notes: further notes in the description of the run.
+    :param watched: the tool that watches the ranks and takes their time; the source of each cell names it.
     :raises OSError: a directory or the file cannot be written.
     """
 
@@ -47,7 +47,7 @@ class BenchSession:
         self._stack = ExitStack()
         self.record = describe(directories, nodes, notes)
         self.unstarted = 0
-        with ExitStack() as stack:  # undone where something fails
+        with ExitStack() as stack:  # undone if something fails
             self.directories = {
                 name: stack.enter_context(ScratchDirectory(path)).path for name, path in directories.items()
             }
@@ -59,7 +59,7 @@ class BenchSession:
         self._former = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def run(self, job: Job, start: Start) -> None:
-        """Run a job on ranks that `start` starts. Where they do not start, a note says so. Local."""
+        """Run a job on ranks that `start` starts. If they do not start, a note says so."""
         self._progress.expect(job.program.tasks)
         try:
             self._driver.run(job, start)
@@ -68,18 +68,18 @@ class BenchSession:
             self._driver.notes.append(str(error))
 
     def run_here(self, job: Job, comm: MPI.Comm) -> None:
-        """Run a job on ranks of `comm`, of which this is rank 0. Collective."""
+        """Run a job on the ranks of `comm`; called on rank 0. Collective."""
         self._progress.expect(job.program.tasks)
         run_here(job, comm, self._driver.take)
 
     @property
     def failures(self) -> int:
-        """Cells that have failed, and jobs that did not start."""
+        """The number of cells that have failed, and of jobs that did not start."""
         return self._driver.failures + self.unstarted
 
     @property
     def notes(self) -> list[str]:
-        """What went wrong besides cells that failed."""
+        """Notes for the user besides failed cells."""
         return self._driver.notes
 
     def __enter__(self) -> Self:
@@ -96,5 +96,5 @@ class BenchSession:
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """A request to end: as Ctrl-C, so that ranks are ended and directories removed."""
+    """End this program as Ctrl-C does, so that ranks are ended and directories removed."""
     raise SystemExit(128 + number)

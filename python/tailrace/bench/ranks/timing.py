@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class Marks:
-    """The moments of one rank between which its phases lie."""
+    """The phases of one rank and their seconds."""
 
     phases: dict[str, float] = field(default_factory=dict)
     _last: float = 0.0
 
     def begin(self) -> None:
-        """The first phase begins now."""
+        """Begin the first phase now."""
         self._last = time.perf_counter()
 
     def end(self, phase: str) -> float:
-        """A phase ends now, and the next one begins. Returns its seconds; a name that comes again adds to it."""
+        """End a phase now and begin the next one. Returns its seconds; a repeated name adds to the phase."""
         now = time.perf_counter()
         seconds, self._last = now - self._last, now
         self.phases[phase] = self.phases.get(phase, 0.0) + seconds
         return seconds
 
     def move(self, seconds: float, source: str, target: str) -> None:
-        """Count a part of one phase as another one, at most all of it."""
+        """Move seconds from one phase to another, at most all of them."""
         seconds = min(seconds, self.phases.get(source, 0.0))
         self.phases[source] = self.phases.get(source, 0.0) - seconds
         self.phases[target] = self.phases.get(target, 0.0) + seconds
@@ -43,12 +43,12 @@ class Timing:
     """Seconds of work that all ranks did."""
 
     seconds: float
-    phases: dict[str, float]  # of the slowest rank in each
+    phases: dict[str, float]  # seconds of the slowest rank in each phase
     per_rank: dict[str, float]  # min, mean, max
 
 
 def total(timings: Sequence[Timing]) -> Timing:
-    """The sum of parts that were timed one after the other, with something untimed between them."""
+    """The sum of parts that were timed one after the other."""
 
     def add(dicts: list[dict[str, float]]) -> dict[str, float]:
         return {name: sum(one.get(name, 0.0) for one in dicts) for name in dict.fromkeys(k for d in dicts for k in d)}
@@ -61,10 +61,9 @@ def total(timings: Sequence[Timing]) -> Timing:
 
 
 class Together:
-    """Times work from the barrier before it to the barrier after it. No clock of one rank is compared with another's.
+    """Times work from the barrier before it to the barrier after it. Clocks of different ranks are never compared.
 
-    Each rank takes the time between its own barriers; the longest of them holds the work of all ranks, whenever each
-    of them left the first barrier.
+    Each rank takes the time between its own two barriers. The longest of these times contains the work of all ranks.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -73,13 +72,13 @@ class Together:
         self._begin = 0.0
 
     def start(self) -> None:
-        """Collective."""
+        """Begin, after a barrier. Collective."""
         self._comm.barrier()
         self._begin = time.perf_counter()
         self.marks.begin()
 
     def stop(self) -> Timing:
-        """Collective. The phases have been marked before it."""
+        """End, after a barrier; all phases must have been marked before. Collective."""
         own = sum(self.marks.phases.values())  # without waiting for others
         self._comm.barrier()
         whole = time.perf_counter() - self._begin
@@ -91,7 +90,7 @@ class Together:
 
 
 def meet_asleep(comm: MPI.Comm) -> None:
-    """A barrier for ranks that may wait for long: they leave their cores to others. Collective."""
+    """A barrier for long waits: waiting ranks leave their cores free. Collective."""
     waiting = comm.Ibarrier()
     while not waiting.Test():
         time.sleep(0.005)

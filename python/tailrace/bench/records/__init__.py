@@ -1,1 +1,1 @@
-"""What a bench stores, and what can be said of it."""
+"""The records of a bench, and their statistics."""

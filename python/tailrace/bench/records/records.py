@@ -1,8 +1,7 @@
-"""What a benchmark stores: one JSON object per line, in the order in which things happen.
+"""The records of a benchmark: one JSON object per line, in the order of time.
 
 A file begins with the record of a run: machine, software, directories. Measurements and failures follow, each with the
-run that it belongs to, and the record of its end where the run was not interrupted. Several runs may follow each other
-in one file. All is local.
+name of its run, then the record of the end if the run was not interrupted. One file may have several runs.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ Positive = Annotated[int, Field(ge=1)]
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured, repeatedly: the same cell in two files can be compared."""
+    """What is measured repeatedly. Equal cells of two files can be compared."""
 
     bench: str  # its name, such as io
-    operation: str  # write, read; of other benches what they do, such as step
-    name: str  # of the variant: an engine with its parameters, or a limit such as pwrite
-    engine: str = ""  # of Tailrace; "" where it is none
+    operation: str  # write, read; in other benches their work, such as step
+    name: str  # the variant: an engine with its parameters, or a limit such as pwrite
+    engine: str = ""  # an engine of Tailrace; "" if it is another program or a limit
     role: Literal["way", "limit"] = "way"  # a limit is what the machine can do at best
     parameters: tuple[tuple[str, Value], ...] = ()
     directory: str = ""  # the name of a directory of the run
     ranks: Positive = 1
     nodes: Count = 1
     decomposition: tuple[Count, ...] = ()  # parts in x, y, z
-    shape: tuple[Count, ...] = ()  # points in x, y, z of the whole; of lists columns and rows
+    shape: tuple[Count, ...] = ()  # points of the whole in x, y, z; for lists, columns and rows
     halo: Count = 0
     variables: Count = 1
     steps: Positive = 1
     precision: str = "float64"
-    cache: str = ""  # page cache, synced, direct; of reads cold (evicted), dropped, warm
-    source: str = ""  # synthetic, or the file whose values were written; of the solver its flow
+    cache: str = ""  # page cache, synced, direct; for reads cold (evicted), dropped, warm
+    source: str = ""  # synthetic, or the file whose values were written; for the solver its flow
 
     def __post_init__(self) -> None:
         # Also from JSON, which has lists and objects.
@@ -73,7 +72,7 @@ class Measurement:
     cell: Cell
     round: Count  # of the repetitions, from 1; cells of one round were measured next to each other. 0 does not count
     seconds: Amount  # from the first rank's start to the last rank's end
-    bytes: Count  # of the values, on all ranks; 0 where nothing is moved
+    bytes: Count  # of the values, on all ranks; 0 if nothing is moved
     order: Count = 0  # the place in its round
     phases: dict[str, Number] = field(
         default_factory=dict
@@ -82,16 +81,16 @@ class Measurement:
     counts: dict[str, Number] = field(default_factory=dict)  # files, stored bytes, bytes from the device, values
     stacks: dict[str, Number] = field(default_factory=dict)  # folded stacks of a rank, "rank 0;write;sync" -> seconds
     verified: bool | None = None  # whether the values were read back and are right; None: nothing to verify
-    disturbed: str = ""  # why the figure may be wrong, where something says so
+    disturbed: str = ""  # why the figure may be wrong; "" if nothing was seen
     run: str = ""
 
     @property
     def rate(self) -> float:
-        """Bytes per second; 0 where nothing is moved."""
+        """Bytes per second; 0 if nothing is moved."""
         return self.bytes / self.seconds if self.seconds > 0 else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored."""
+        """The record as JSON values."""
         return {"kind": "measurement", **_without(asdict(self), "cell"), **_flat(self.cell)}
 
     @classmethod
@@ -110,7 +109,7 @@ class Failure:
     run: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored."""
+        """The record as JSON values."""
         return {"kind": "failure", **_without(asdict(self), "cell"), **_flat(self.cell)}
 
     @classmethod
@@ -121,7 +120,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a benchmark: where and with what it was made."""
+    """One run of a benchmark: its machine, software and directories."""
 
     run: str  # a name that no other run has
     command: str
@@ -134,7 +133,7 @@ class Run:
     schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored."""
+        """The record as JSON values."""
         return {"kind": "run", **asdict(self)}
 
     @classmethod
@@ -154,7 +153,7 @@ class End:
     failures: Count = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored."""
+        """The record as JSON values."""
         return {"kind": "end", **asdict(self)}
 
     @classmethod
@@ -168,7 +167,7 @@ _KINDS: dict[str, type[Record]] = {"run": Run, "measurement": Measurement, "fail
 
 
 def parse(line: str) -> Record | None:
-    """The record of a line; None of a kind that this program does not know.
+    """The record of a line; None if this program does not know its kind.
 
     :raises ValueError: the line is no JSON object, or a key is missing or wrong.
     """
@@ -196,7 +195,7 @@ _EXPECTED = {
 
 @cache
 def _adapters(kind: type[Any]) -> dict[str, TypeAdapter[Any]]:
-    """What checks the values of a record, by key."""
+    """Key -> the adapter that checks its values."""
     hints = get_type_hints(kind, include_extras=True)
     return {one.name: TypeAdapter(hints[one.name]) for one in fields(kind) if one.name != "cell"}
 
@@ -217,7 +216,7 @@ def _check(adapter: TypeAdapter[Any], name: str, value: Any) -> None:
 
 
 def _known(kind: type[Any], record: Mapping[str, Any], *without: str) -> dict[str, Any]:
-    """The keys of a record that a class knows."""
+    """The checked values of a record, for the keys that a class has."""
     names = [one.name for one in fields(kind) if one.name not in without]
     found = {name: record[name] for name in names if name in record}
     try:

@@ -1,4 +1,4 @@
-"""Files of results: JSON lines that are complete at every moment, and tables for other programs. All is local."""
+"""Files of results: lines of JSON, whole at every moment, and tables for other programs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .records import End, Failure, Measurement, Record, Run, parse
 
 
 class ResultError(ValueError):
-    """A file is no file of results, or cannot be written. The message has the file and what to do."""
+    """A file is not a file of results, or cannot be written. The message has the file and what to do."""
 
 
 def check_place(path: Path, *, append: bool) -> None:
     """Check that a `ResultFile` may be written, before anything is measured.
 
-    :raises ResultError: there is a file, and not `append`; or it is none of ours, to which nothing may be added.
+    :raises ResultError: the file exists and `append` is False, or it is not a file of results.
     :raises OSError: there is a named pipe, a socket or a device.
     """
     if not append and os.path.lexists(path):
@@ -34,9 +34,9 @@ def check_place(path: Path, *, append: bool) -> None:
 
 
 class ResultFile:
-    """A file of results that is written, a line at a time; whatever ends the program, all lines but the last are whole.
+    """A file of results, written line by line. If the program is killed, only the last line may be incomplete.
 
-    A new file that has got no record is removed at the end.
+    A new file without records is removed at the end.
 
     :param path: a new file; an existing one is an error unless `append`.
     :raises ResultError: as `check_place`.
@@ -47,16 +47,16 @@ class ResultFile:
         check_place(path, append=append)
         self.path, self._new = path, not append
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_EXCL)
-        # Not buffered: what a full disk has refused would be written again when the file is closed.
+        # Not buffered: after a full disk, closing the file would write the buffer again.
         self._file = os.fdopen(os.open(path, flags, 0o666), "ab", buffering=0)
         if append and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-            self._write(b"\n")  # of a run that was killed while it wrote a line
+            self._write(b"\n")  # end the line of a run that was killed while it wrote
 
     def add(self, record: Record) -> None:
-        """Write one record, at once, wholly or not at all.
+        """Write one record at once, as a whole or not at all.
 
-        :raises ResultError: it cannot be written, such as on a full disk. (No OSError: that of a cell is a failure of
-            this cell, and the measurement goes on.)
+        :raises ResultError: it cannot be written, for example on a full disk. It is no OSError, because that would
+            count as a failure of the cell, and measuring would go on.
         """
         self._write(json.dumps(record.to_json(), allow_nan=False).encode() + b"\n")
 
@@ -138,7 +138,7 @@ def _records_of(path: Path, notes: list[str]) -> Iterator[Record]:
 
 
 def _starts_run(rest: list[str]) -> bool:
-    """Whether the next line begins another run: the line before it was cut by an interruption."""
+    """Whether the next line begins another run; then an interruption cut the line before it."""
     following = next((line for line in rest if line.strip()), "")
     try:
         return isinstance(parse(following), Run)

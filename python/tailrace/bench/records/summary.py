@@ -1,6 +1,6 @@
-"""What can be said of repeated measurements: spread, groups of rounds, ties and rankings. All is local.
+"""Statistics of repeated measurements: spread, groups of rounds, ties and rankings.
 
-Nothing here assumes a distribution. Rounds of a busy machine are not normal, often they are of two kinds.
+Nothing here assumes a distribution: rounds on a busy machine are not normal, and are often of two kinds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .records import Cell, Measurement
 from .results import BenchResults
 
-SIGNIFICANT = 0.05  # two samples this unlikely to be of one kind differ
+SIGNIFICANT = 0.05  # two samples differ if they are less likely than this to come from one distribution
 LEAST_RATIO = 1.05  # medians closer than this are a tie, however sure
 GROUP_RATIO = 1.5  # two groups of rounds are apart by at least this, and by more than each is wide
 
@@ -55,12 +55,12 @@ class Spread:
 
     @property
     def relative(self) -> float:
-        """(most - least) / median; 0 of one round."""
+        """(most - least) / median; 0 for one round."""
         return (self.most - self.least) / self.median if self.median else 0.0
 
     @property
     def groups(self) -> Groups | None:
-        """The two kinds of rounds, where the widest gap is wider than all else; None for rounds of one kind.
+        """The two kinds of rounds, if the gap between them is wider than each kind; None for rounds of one kind.
 
         A kind has at least two rounds; a single round apart is an outlier.
         """
@@ -86,7 +86,7 @@ class Summary:
 
     @property
     def seconds(self) -> Spread:
-        """Of the rounds."""
+        """Seconds of the rounds."""
         return Spread(tuple(one.seconds for one in self.rounds))
 
     @property
@@ -96,7 +96,7 @@ class Summary:
 
     @property
     def doubt(self) -> str:
-        """Why the figure is doubtful; "" where nothing says so."""
+        """Why the figure is doubtful; "" if it is not."""
         said = []
         groups = self.seconds.groups
         if groups is not None:
@@ -122,14 +122,14 @@ class Summary:
 
     @property
     def stacks(self) -> dict[str, float]:
-        """Folded stacks of one round, "rank 0;write;sync" -> seconds; empty where none were kept."""
+        """Folded stacks of one round, "rank 0;write;sync" -> seconds; empty if none were kept."""
         return next((one.stacks for one in (*self.rounds, *self.uncounted) if one.stacks), {})
 
 
 def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
     """A summary for each cell with a round that counts, in the order of their first measurements.
 
-    Round 0 of a variant counts where its values are wrong: it may be all that is known of one that was not tried again.
+    Round 0 of a variant counts if its values are wrong: such a variant may have no other round.
     """
     found: dict[Cell, tuple[list[Measurement], list[Measurement]]] = defaultdict(lambda: ([], []))
     for one in measurements:
@@ -139,9 +139,9 @@ def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
 
 
 def probability(first: Sequence[float], second: Sequence[float]) -> float:
-    """That two samples of one distribution differ as much or more: the exact two-sided test of Mann and Whitney (1947).
+    """Probability that two samples of one distribution differ so much: the exact two-sided test of Mann and Whitney.
 
-    It counts all ways to share these values among two samples; an equal pair is half a win.
+    It (1947) counts all ways to share these values among two samples; an equal pair is half a win.
     """
     n, m = len(first), len(second)
     wins = sum(2 * (a < b) + (a == b) for a in first for b in second)  # in halves
@@ -154,7 +154,7 @@ def probability(first: Sequence[float], second: Sequence[float]) -> float:
 
 @lru_cache(maxsize=256)
 def _counts_of_wins(n: int, m: int, equal: tuple[int, ...]) -> NDArray[np.float64]:
-    """In how many ways to choose n of n + m values the number of wins, in halves, is 0, 1, ..., 2 n m.
+    """For 0, 1, ..., 2 n m half wins: the number of ways to choose n of n + m values that give so many.
 
     :param equal: how often each value is there, the smallest first.
     """
@@ -177,7 +177,7 @@ def differ(first: Summary, second: Summary) -> bool:
 
 
 def differ_by(first: Spread, second: Spread) -> bool:
-    """Whether two sets of rounds differ: unlikely to be of one kind, and medians apart by 5 % or more."""
+    """Whether two sets of rounds differ: unlikely to be one distribution, and medians apart by 5 % or more."""
     low, high = sorted((first.median, second.median))
     return high >= LEAST_RATIO * low and probability(first.values, second.values) < SIGNIFICANT
 
@@ -197,7 +197,7 @@ class Ranking:
 
 
 def share(summary: Summary, limits: Sequence[Summary]) -> float | None:
-    """The rate of a variant over that of the fastest limit of its setting; None where there is none."""
+    """The rate of a variant over that of the fastest limit of its setting; None without a limit."""
     fastest = max((one.rate.median for one in limits), default=0.0)
     return summary.rate.median / fastest if fastest > 0 else None
 

@@ -1,4 +1,4 @@
-"""Variants of writing and reading: an engine with its parameters, by the words of the command line. All is local."""
+"""Variants of writing and reading: an engine with its parameters, as words of the command line."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def variant_of(text: str) -> Variant:
 
 
 def with_buffers(variant: Variant, buffers: int) -> Variant:
-    """The variant that writes in the background, from so many copies of a step."""
+    """The variant that writes in the background, from `buffers` copies of a step."""
     others = {key: value for key, value in variant.parameters if key != "buffers"}
     return Variant(variant.engine, tuple(sorted({**others, "buffers": str(buffers)}.items())))

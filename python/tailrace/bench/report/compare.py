@@ -1,4 +1,4 @@
-"""Two files of results: which cells became slower or faster, and whether the machine itself did. All is local."""
+"""Two files of results: which cells became slower or faster, and whether the machine itself did."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Change:
     """One cell in two files."""
 
     cell: Cell
-    new: Summary | None  # None where only the old file has the cell
+    new: Summary | None  # None if only the old file has the cell
     old: Summary | None
     direction: Direction
     # How many times as long the limits of the setting take now (their median); a limit that did not change by more
@@ -29,28 +29,28 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """New over old median seconds: 2 is twice as slow; None where only one file has the cell."""
+        """New over old median seconds: 2 is twice as slow; None if only one file has the cell."""
         if self.new is None or self.old is None or self.old.seconds.median <= 0:
             return None
         return self.new.seconds.median / self.old.seconds.median
 
     @property
     def chance(self) -> float | None:
-        """How likely rounds of one kind differ as much."""
+        """The probability that rounds of one distribution differ so much."""
         if self.new is None or self.old is None:
             return None
         return probability(self.new.seconds.values, self.old.seconds.values)
 
     @property
     def corrected(self) -> Direction:
-        """The direction where the times of the new file are divided by the change of the machine."""
+        """The direction after dividing the times of the new file by the change of the machine."""
         if self.new is None or self.old is None or self.machine is None:
             return self.direction
         scaled = Spread(tuple(one / self.machine for one in self.new.seconds.values))
         return _direction(scaled, self.old.seconds)
 
     def words(self) -> str:
-        """The verdict in a line, with what the machine has to do with it."""
+        """The verdict in a line, with the part of the machine in it."""
         if self.new is None or self.old is None or self.ratio is None:
             return {"only new": "only in the new file", "only old": "only in the old file"}.get(self.direction, "tie")
         text = f"{self.direction}, takes {times(self.ratio)} as long" if self.direction != "tie" else self._tie()
@@ -72,7 +72,7 @@ class Change:
 def against(new: BenchResults, old: BenchResults) -> list[Change]:
     """Compare the cells of two files: first those of the new one in their order, then those that only the old one has.
 
-    Cells are the same where everything is that a `Cell` holds. Whether they differ is decided as in `summary.differ`.
+    Cells are the same if all fields of `Cell` are equal. Their times are compared as in `summary.differ`.
     """
     now = {one.cell: one for one in summarise(new.measurements)}
     before = {one.cell: one for one in summarise(old.measurements)}
@@ -122,7 +122,7 @@ def _undecidable(new: Summary, old: Summary) -> bool:
 
 
 def _machine(now: dict[Cell, Summary], before: dict[Cell, Summary]) -> dict[Cell, float]:
-    """Setting -> the median ratio of its limits, where one that did not change counts as 1."""
+    """Setting -> the median ratio of its limits; a limit that did not change counts as 1."""
     ratios: dict[Cell, list[float]] = defaultdict(list)
     for cell, summary in now.items():
         if cell.role == "limit" and cell in before and before[cell].seconds.median > 0:

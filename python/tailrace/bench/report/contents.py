@@ -1,4 +1,4 @@
-"""The parts of a report in HTML: its heading, verdicts and tables. The charts are drawn by the page itself. Local."""
+"""The parts of a report in HTML: its heading, verdicts and tables. The page itself draws the charts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .overview import Overview
 from .panels import REST, count_of, split
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
 
-_MOST_OPEN = 12  # verdicts that are shown without asking
+_MOST_OPEN = 12  # verdicts that are shown unfolded
 
 
 def heading(overview: Overview) -> Element:
@@ -64,7 +64,7 @@ def _value(key: str, value: Any) -> str:
 
 
 def verdict_section(overview: Overview) -> list[Element]:
-    """What to choose: how often each variant is the fastest, then every setting."""
+    """The verdicts: how often each variant is the fastest, then every setting."""
     lines = [one.words() for one in tallies(overview.verdicts, overview.settings)]
     found = [listed(lines, class_="tallies")] if lines else [element("p", "Nothing was measured.")]
     items = [_verdict(overview, one) for one in overview.verdicts if one.has_variants]
@@ -211,7 +211,7 @@ def failure_table(overview: Overview) -> Element:
 
 
 def comparison(overview: Overview, found: list[Change], old: Overview) -> list[Element]:
-    """What changed since an earlier file."""
+    """The changes since an earlier file."""
     made = [element("p", overview_of(found)), *_earlier(old)]
     changed = [one for one in found if one.direction in ("slower", "faster")]
     changed.sort(key=lambda one: -abs((one.ratio or 1) - 1))

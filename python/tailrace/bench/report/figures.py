@@ -1,4 +1,4 @@
-"""Measured numbers in words: rates, seconds, shares, ratios. All functions are local."""
+"""Measured numbers in words: rates, seconds, shares, ratios."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..records.summary import Spread, Summary
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits: 0.0123, 1.23, 123, 12345."""
+    """A number with `digits` significant digits: 0.0123, 1.23, 123, 12345."""
     if value == 0:
         return "0"
     if not math.isfinite(value) or not 1e-4 <= abs(value) < 1e6:
@@ -26,7 +26,7 @@ def seconds(value: float) -> str:
 
 
 def in_unit(value: float) -> tuple[float, str]:
-    """The unit that suits a time, and by what seconds are multiplied for it."""
+    """The factor for seconds, and the unit that suits a time."""
     return next((pair for pair in ((1.0, "s"), (1e3, "ms")) if abs(value) * pair[0] >= 1 or value == 0), (1e6, "µs"))
 
 
@@ -42,7 +42,7 @@ def times(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """The rounds of a cell in the unit in which people compare them."""
+    """The rounds of a cell in the unit in which users compare them."""
 
     low: float
     median: float
@@ -65,7 +65,7 @@ def moves(summary: Summary) -> bool:
 
 
 def figure_of(summary: Summary) -> Figure:
-    """GiB/s of a cell, or seconds where it moves nothing."""
+    """GiB/s of a cell, or seconds if it moves nothing."""
     if moves(summary):
         return _figure(summary.rate, GIB, "GiB/s")
     return _figure(summary.seconds, 1.0, "s")

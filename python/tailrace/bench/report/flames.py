@@ -1,4 +1,4 @@
-"""Flame graphs: the time of the calls of each rank in one round of a variant. Local."""
+"""Flame graphs: the time of the calls of each rank in one round of a variant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_RANKS = 16  # in a graph
 
 @dataclass
 class Frame:
-    """A call with the calls in it; the seconds are its own, without those of the calls in it."""
+    """A call with its inner calls; `own` seconds are without those of the inner calls."""
 
     name: str
     own: float = 0.0
@@ -25,16 +25,16 @@ class Frame:
 
     @property
     def seconds(self) -> float:
-        """With the calls in it."""
+        """Seconds with the inner calls."""
         return self.own + sum(one.seconds for one in self.children.values())
 
     def to_json(self) -> list[Any]:
-        """Name, seconds, and the same of the calls in it."""
+        """Name, seconds, and the same of the inner calls."""
         return [self.name, self.seconds, [one.to_json() for one in self.children.values()]]
 
 
 def traced_round(summary: Summary) -> Measurement | None:
-    """The round with stacks that is nearest to the median; of rounds that do not count only where no other has any."""
+    """The round with stacks that is nearest to the median; a round that does not count only if no other has stacks."""
     middle = summary.seconds.median
     for rounds in (summary.rounds, summary.uncounted):
         if traced := [one for one in rounds if one.stacks]:
@@ -80,7 +80,7 @@ def names(overview: Overview) -> list[str]:
 
 
 def calls(stacks: dict[str, float]) -> dict[str, tuple[float, float, float]]:
-    """Path of a call without its rank -> the least, mean and most of its seconds, the calls in it included.
+    """Path of a call without its rank -> the least, mean and most of its seconds, with its inner calls.
 
     A rank without the call counts as 0.
     """
@@ -102,7 +102,7 @@ def _collect(frame: Frame, path: str, found: dict[str, list[float]]) -> None:
 
 
 def _keep_some(root: Frame) -> list[str]:
-    """Leave so many ranks that each can be seen, from the slowest to the fastest; say so."""
+    """Keep only `MOST_RANKS` ranks, from the fastest to the slowest, so that each can be seen; returns a note."""
     ranks = sorted(root.children.values(), key=lambda one: one.seconds)
     if len(ranks) <= MOST_RANKS:
         return []

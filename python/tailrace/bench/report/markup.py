@@ -1,4 +1,4 @@
-"""Elements of a page. Any text can be in them: what has a meaning in HTML is escaped, control characters are shown."""
+"""Elements of a page. They may contain any text: HTML is escaped, control characters are shown as pictures."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SHORT = 12  # characters
 
 
 def visible(text: object) -> str:
-    """A text without characters that HTML forbids: in place of those below 32 there are their pictures."""
+    """A text without characters that HTML forbids: those below 32 are replaced by their pictures."""
     return _CONTROLS.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\N{REPLACEMENT CHARACTER}",
                          str(text))  # fmt: skip
 
 
 def element(name: str, *content: Element | str | None, **attributes: str) -> Element:
-    """An element; of attributes such as `class_` the underline at the end is left out, others become hyphens."""
+    """An element. In names of attributes, an underline at the end is dropped (`class_`), and others become hyphens."""
     names = {key.rstrip("_").replace("_", "-"): visible(value) for key, value in attributes.items()}
     made = Element(name, names)
     last: Element | None = None
@@ -44,7 +44,7 @@ def text_of(made: Element) -> str:
 
 
 def table(caption: str, columns: Sequence[str], groups: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> Element:
-    """A table in a frame that can be scrolled sideways, so that the page has not to be.
+    """A table in a frame that scrolls sideways, so that the page does not have to.
 
     :param groups: heading and rows of each; "" for rows without a heading. The first cell of a row heads it.
     """
@@ -63,7 +63,7 @@ def table(caption: str, columns: Sequence[str], groups: Iterable[tuple[str, Sequ
 
 
 def folded(title: str, *content: Element, open_: bool = False) -> Element:
-    """Content that is shown when its title is chosen, and on paper."""
+    """Content that unfolds when its title is clicked, and is shown on paper."""
     made = element("details", element("summary", title), *content)
     if open_:
         made.set("open", "open")
@@ -76,13 +76,13 @@ def listed(lines: Iterable[str], **attributes: str) -> Element:
 
 
 def data_block(values: Any) -> str:
-    """JSON that can be inside a script element: no text in it can end the element."""
+    """JSON for the inside of a script element: no text in it can end the element."""
     text = json.dumps(values, allow_nan=False, separators=(",", ":"))  # ASCII only
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _kind(text: str) -> dict[str, str]:
-    """Numbers are aligned to the right, and long texts may be broken anywhere."""
+    """The class of a table cell: numbers are aligned to the right, and long texts may be broken anywhere."""
     if _NUMBER.fullmatch(text):
         return {"class_": "number"}
     return {"class_": "long"} if len(text) > _SHORT else {}

@@ -1,4 +1,4 @@
-"""All that a report says of one file of results, computed once. Local."""
+"""The data of a report on one file of results, computed once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Overview:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """One for each setting."""
+        """One verdict for each setting."""
         return verdicts(self.results, self.settings)
 
     @cached_property
@@ -36,7 +36,7 @@ class Overview:
 
     @cached_property
     def variants(self) -> list[str]:
-        """The names of all variants, each once: their places decide colours and markers."""
+        """The names of all variants, each once. Their positions decide colours and markers."""
         return self._names("way")
 
     @cached_property

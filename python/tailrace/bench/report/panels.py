@@ -1,4 +1,4 @@
-"""The panels of one setting: shares of the limit, phases, files, rounds, changes. Rows with bars or points. Local."""
+"""The panels of one setting: shares of the limit, phases, files, rounds, changes. Rows with bars or points."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .overview import Overview
 from .scaling import Panel
 from .verdicts import Verdict, doubts
 
-REST = "the rest"  # of the time, that no phase has
+REST = "the rest"  # the time outside all phases
 
 
 def shares(overview: Overview) -> list[Panel]:
-    """The rate of each variant over that of the fastest limit, where there is a limit."""
+    """The rate of each variant over that of the fastest limit, for settings with a limit."""
     panels = []
     for verdict in overview.verdicts:
         limit = verdict.limit()
@@ -57,7 +57,7 @@ def phases(overview: Overview) -> list[Panel]:
 
 
 def stored(overview: Overview) -> list[Panel]:
-    """The number of files of each variant, then their bytes, where they were counted."""
+    """The number of files of each variant, then their bytes, if they were counted."""
     return [*_counted(overview, "files", "files"), *_counted(overview, "stored", "stored bytes")]
 
 
@@ -79,7 +79,7 @@ def _counted(overview: Overview, count: str, shown: str) -> list[Panel]:
 
 
 def count_of(summary: Summary, count: str) -> float | None:
-    """The median of a count over the rounds that have it; None where none has."""
+    """The median of a count over the rounds that have it; None if no round has it."""
     values = [one.counts[count] for one in summary.rounds if count in one.counts]
     return statistics.median(values) if values else None
 
@@ -147,7 +147,7 @@ def _panel(overview: Overview, verdict: Verdict, unit: str, rows: list[dict[str,
 
 
 def _scale_bytes(rows: list[dict[str, Any]]) -> str:
-    """Give bytes the unit that suits the most of them."""
+    """Convert bytes to the unit that suits the largest value."""
     most = max(part["value"] for row in rows for part in row["parts"])
     power, unit = next((pair for pair in ((3, "GiB"), (2, "MiB"), (1, "KiB")) if most >= 1024 ** pair[0]), (0, "bytes"))
     for row in rows:
@@ -157,7 +157,7 @@ def _scale_bytes(rows: list[dict[str, Any]]) -> str:
 
 
 def _scale(rows: list[dict[str, Any]]) -> str:
-    """Give times the unit that suits the longest of them."""
+    """Convert times to the unit that suits the longest one."""
     longest = [sum(part["value"] for part in row["parts"]) for row in rows]
     longest += [dot["value"] for row in rows for dot in row["dots"]]
     factor, unit = in_unit(max(longest))
@@ -170,6 +170,6 @@ def _scale(rows: list[dict[str, Any]]) -> str:
 
 
 def shades(overview: Overview) -> list[str]:
-    """All phases, each once: their places decide colours."""
+    """All phases, each once. Their positions decide colours."""
     members = (one for verdict in overview.verdicts for one in verdict.members)
     return list(dict.fromkeys(name for one in members for name in one.phases))

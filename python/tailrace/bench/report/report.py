@@ -1,4 +1,4 @@
-"""A report of results: one HTML file that needs no other file and no network. All functions are local."""
+"""A report of results: one HTML file that needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .compare import against as compare
 from .markup import Element, data_block, element, folded, text_of, visible
 from .overview import Overview
 
-_MARK = '<meta name="generator" content="Tailrace bench">'  # by it we know what may be replaced
+_MARK = '<meta name="generator" content="Tailrace bench">'  # identifies reports that may be replaced
 _SCRIPTS = ("figures.js", "charts.js", "report.js")
 _WORDS = {  # what a section shows
     "ranks": "The median of the rounds, with the least and the most. Dashed: limits, what the machine can do at best. "
@@ -36,14 +36,14 @@ _WORDS = {  # what a section shows
 
 
 class ReportError(ValueError):
-    """A report cannot be written. The message says what is in its place and what to do."""
+    """A report cannot be written. The message says what exists at its path and what to do."""
 
 
 def check_report(path: Path) -> Path:
     """Check that a report can be written to a path, before anything is computed.
 
-    :raises ReportError: there is something that is no report of ours.
-    :raises OSError: there is a file that cannot be read.
+    :raises ReportError: the path exists, and is not a report of ours.
+    :raises OSError: the existing file cannot be read.
     """
     if path.is_dir() or (path.exists() and not _is_ours(path)):
         raise ReportError(
@@ -55,8 +55,8 @@ def check_report(path: Path) -> Path:
 def check_table(path: Path) -> Path:
     """Check that a table can be written to a path by `write_csv`.
 
-    :raises ReportError: there is something that is no table of ours.
-    :raises OSError: there is a file that cannot be read.
+    :raises ReportError: the path exists, and is not a table of ours.
+    :raises OSError: the existing file cannot be read.
     """
     if path.is_dir() or (path.exists() and not _begins(path, ",".join(COLUMNS))):
         raise ReportError(
@@ -78,7 +78,7 @@ def _begins(path: Path, text: str) -> bool:
 def write_report(results: BenchResults, path: Path, *, against: BenchResults | None = None) -> None:
     """Write a report. Missing directories are created; an earlier report is replaced when the new one is whole.
 
-    :param against: earlier results, with which cells are compared.
+    :param against: earlier results to compare with.
     :raises ReportError: see `check_report`.
     """
     check_report(path)
@@ -108,7 +108,7 @@ def page(results: BenchResults, against: BenchResults | None = None) -> str:
 
 
 def page_data(overview: Overview, found: list[Change]) -> dict[str, Any]:
-    """What the page draws: the names in the order of their colours, and the panels of each section."""
+    """The data of the page: the names in the order of their colours, and the panels of each section."""
     data = {
         "compare": panels.changes(overview, found),
         "ranks": scaling.by_ranks(overview),
@@ -125,7 +125,7 @@ def page_data(overview: Overview, found: list[Change]) -> dict[str, Any]:
 
 
 def _sections(overview: Overview, found: list[Change], old: Overview | None) -> list[Element]:
-    """The sections, with a list of them in front; what was not measured has no section."""
+    """The sections, with a list of them in front. Only measured things have a section."""
     made = [("verdict", "Verdict", contents.verdict_section(overview))]
     if old is not None:
         table = folded("Table of all compared cells", contents.change_table(overview, found, old))
@@ -145,7 +145,7 @@ def _sections(overview: Overview, found: list[Change], old: Overview | None) -> 
 
 
 def _measured(overview: Overview) -> list[tuple[str, str, list[Element]]]:
-    """The sections with charts, each with what it shows in words, and its table."""
+    """The sections with charts: name, title, and charts with their tables."""
     members = [one for verdict in overview.verdicts for one in verdict.members]
     made: list[tuple[str, str, list[Element]]] = [("ranks", "Over the number of ranks", [_charts("ranks")])]
     if scaling.by_size(overview):
@@ -179,7 +179,7 @@ def _title(results: BenchResults) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a content security policy names a script: the browser runs this one and no other."""
+    """The hash that names a script in a content security policy, so that the browser runs no other script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

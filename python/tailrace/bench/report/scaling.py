@@ -1,4 +1,4 @@
-"""The panels of curves over ranks and over sizes. A panel is what the page draws as one chart, as JSON. Local."""
+"""The panels of curves over ranks and over sizes. A panel is the JSON data of one chart of the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .verdicts import Verdict
 from .words import TITLES, said
 
 Panel = dict[str, Any]
-_PARTS = ("shape", "ranks", "nodes", "decomposition")  # that change along a curve
+_PARTS = ("shape", "ranks", "nodes", "decomposition")  # parts of a setting that change along a curve
 _SCALING = "scaling"  # the title of the choice between strong and weak
 
 
@@ -31,7 +31,7 @@ def by_ranks(overview: Overview) -> list[Panel]:
     covered = {one.setting for family in weak for one in family}
     panels = []
     for family in strong:
-        # One number of ranks is no scaling: it is shown only where no other curve covers that number.
+        # One number of ranks is no scaling: it is shown only if no other curve covers that number.
         if len(_ranks(family)) == 1 and all(one.setting in covered for one in family):
             continue
         shape = said(family[0].setting, "shape")
@@ -40,7 +40,7 @@ def by_ranks(overview: Overview) -> list[Panel]:
 
 
 def by_size(overview: Overview) -> list[Panel]:
-    """Curves over the size, for settings of which there are several sizes."""
+    """Curves over the size, for settings with several sizes."""
     families = _families(overview, lambda setting: (_rest(setting), setting.ranks, setting.nodes))
     panels = []
     for family in families:
@@ -112,7 +112,7 @@ def _point(place: float, verdict: Verdict, summary: Summary) -> dict[str, Any]:
 
 
 def _best_of_each(points: Iterable[dict[str, Any]], most: bool) -> tuple[list[Any], list[Any]]:
-    """The points of the curve, one for each x, and the others: where ranks share the grid in several ways."""
+    """The best point for each x, which is on the curve, and the other points: other ways to share the grid."""
     found: dict[float, list[dict[str, Any]]] = defaultdict(list)
     for point in points:
         found[point["x"]].append(point)
@@ -133,7 +133,7 @@ def _families(overview: Overview, key: Callable[[Cell], object]) -> list[list[Ve
 
 
 def _rest(setting: Cell, without: Collection[str] = _PARTS) -> Cell:
-    """The setting without what changes along a curve."""
+    """The setting without the parts that change along a curve."""
     empty = {"shape": (), "ranks": 1, "nodes": 1, "decomposition": ()}
     return replace(setting, **{key: empty[key] for key in without})  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Results as tables on a terminal: the ranking of each setting, with what is doubtful or failed. Local."""
+"""Results as tables on a terminal: the ranking of each setting, with doubts and failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .overview import Overview
 from .panels import split
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
 
-_WIDTH = 120  # characters, where the output is no terminal
+_WIDTH = 120  # characters, if the output is not a terminal
 
 
 def print_tables(results: BenchResults, stream: TextIO | None = None) -> None:
@@ -109,5 +109,5 @@ def _about_runs(results: BenchResults) -> Iterable[str]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """A text as it is, without the markup of rich and without codes for the terminal."""
+    """A text as it is: markup of rich and codes for the terminal have no effect."""
     return Text(visible(text), style=style)

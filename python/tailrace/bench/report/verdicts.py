@@ -1,4 +1,4 @@
-"""What to choose in each setting, in words: the fastest variant, its ties, how sure that is, the doubts. Local."""
+"""The verdict on each setting in words: the fastest variant, its ties, the certainty, the doubts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .figures import figure_of, percent, significant, times
 from .words import Settings
 
 _MANY = 3  # variants with disturbed rounds that share a line
-_LEAST_ROUNDS = 4  # of each of two variants: with fewer, no order of the rounds is unlikely enough
+_LEAST_ROUNDS = 4  # rounds of each of two variants; with fewer, no order of the rounds is unlikely enough
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one setting."""
+    """The verdict on one setting."""
 
     setting: Cell
-    ranking: Ranking | None  # None where no variant could be ranked
+    ranking: Ranking | None  # None if no variant could be ranked
     best: tuple[Summary, ...]  # the fastest variant and all that tie with it
     limits: tuple[Summary, ...]
     wrong: tuple[Summary, ...]  # variants that wrote wrong values
@@ -30,17 +30,17 @@ class Verdict:
 
     @property
     def members(self) -> tuple[Summary, ...]:
-        """All that was measured: the variants by their rank, those with wrong values, the limits."""
+        """All summaries: the variants by their rank, those with wrong values, the limits."""
         return (*(self.ranking.variants if self.ranking else ()), *self.wrong, *self.limits)
 
     @property
     def has_variants(self) -> bool:
-        """Whether there is more than limits, failures included."""
+        """Whether there is a variant, perhaps a failed one, besides limits."""
         return bool(self.ranking or self.wrong or any(one.cell.role == "way" for one in self.failures))
 
     @property
     def beaten(self) -> Summary | None:
-        """The fastest of the variants that do not tie with the best."""
+        """The fastest variant that does not tie with the best."""
         variants = self.ranking.variants if self.ranking else ()
         return next((one for one in variants if one not in self.best), None)
 
@@ -86,7 +86,7 @@ def sentence(verdict: Verdict, settings: Settings) -> str:
 
 
 def certainty(verdict: Verdict, settings: Settings) -> str:
-    """How sure that is."""
+    """How certain the verdict is."""
     if not verdict.best:
         return ""
     first, beaten = verdict.best[0], verdict.beaten
@@ -104,7 +104,7 @@ def certainty(verdict: Verdict, settings: Settings) -> str:
 
 
 def warnings(verdict: Verdict, settings: Settings) -> list[str]:
-    """What is doubtful, failed or wrong."""
+    """Lines on doubtful, failed and wrong variants."""
     said = [f"{line}." for line in doubts(verdict, settings)]
     for one in verdict.wrong:
         rounds = f"{one.wrong} of {counted(len(one.rounds), 'round')}"
@@ -115,7 +115,7 @@ def warnings(verdict: Verdict, settings: Settings) -> list[str]:
 
 
 def doubts(verdict: Verdict, settings: Settings) -> list[str]:
-    """Groups of rounds, and disturbed rounds: of many ways in one line."""
+    """Lines on groups of rounds and on disturbed rounds; many variants share one line."""
     disturbed = [one for one in verdict.members if any(each.disturbed for each in one.rounds)]
     if len(disturbed) < _MANY:
         return [f"{settings.label(one.cell)}: {one.doubt}" for one in verdict.members if one.doubt]
@@ -127,13 +127,13 @@ def doubts(verdict: Verdict, settings: Settings) -> list[str]:
 
 
 def _undisturbed(summary: Summary) -> Summary:
-    """The same figures, of which nothing says that they were disturbed."""
+    """The summary with no round marked as disturbed."""
     return Summary(summary.cell, tuple(replace(one, disturbed="") for one in summary.rounds))
 
 
 @dataclass(frozen=True)
 class Tally:
-    """In how many settings of one kind each variant is the fastest or ties with the fastest."""
+    """For each variant, the number of settings of one kind in which it is the fastest or ties with the fastest."""
 
     kind: str  # write, synced, scratch
     settings: int
@@ -151,7 +151,7 @@ class Tally:
 
 
 def tallies(found: list[Verdict], settings: Settings) -> list[Tally]:
-    """A tally for each kind of setting with variants: what differs in size, ranks and nodes only is of one kind."""
+    """A tally for each kind of setting with variants. Settings of one kind differ only in size, ranks and nodes."""
     kinds: dict[str, list[Verdict]] = defaultdict(list)
     for one in (each for each in found if each.has_variants):
         kinds[settings.words(one.setting, without=("shape", "ranks", "nodes", "decomposition"))].append(one)

@@ -1,4 +1,4 @@
-"""Settings and variants in words: what varies among the settings of a file is said, the rest is said once. Local."""
+"""Settings and variants in words. A line names the parts that vary in a file; the common parts are named once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tailrace.text import counted
 
 from ..records.records import Cell
 
-# What a setting is made of, as people choose it, and the title of each.
+# The parts of a setting, in the order in which users choose them, with titles.
 TITLES = {
     "bench": "benchmark",
     "operation": "operation",
@@ -25,14 +25,14 @@ TITLES = {
     "halo": "halo",
     "source": "values",
 }
-_ALWAYS = ("operation", "shape", "ranks", "cache", "directory")  # are said even where they do not vary
+_ALWAYS = ("operation", "shape", "ranks", "cache", "directory")  # named even if they do not vary
 _COUNTED = {"ranks": "rank", "nodes": "node", "variables": "variable", "steps": "step"}
-# What follows from other parts of a setting, mostly; where it does, it is not said.
+# Parts that mostly follow from other parts of a setting. If they do, they are not named.
 _FOLLOWS = {"nodes": ("ranks",), "decomposition": ("ranks", "nodes", "shape")}
 
 
 def said(setting: Cell, key: str) -> str:
-    """A part of a setting in words, "" where there is nothing to say: 64 x 64 x 64, 4 ranks, synced."""
+    """A part of a setting in words, such as 64 x 64 x 64, 4 ranks, or synced; "" if it is empty."""
     value = getattr(setting, key)
     if key in _COUNTED:
         return counted(value, _COUNTED[key])
@@ -46,7 +46,7 @@ def said(setting: Cell, key: str) -> str:
 class Settings:
     """All settings of a file.
 
-    :param cells: of measurements and failures, in their order.
+    :param cells: the cells of measurements and failures, in their order.
     """
 
     def __init__(self, cells: Iterable[Cell]) -> None:
@@ -71,18 +71,18 @@ class Settings:
         return ", ".join(text for text in (said(setting, key) for key in keys) if text)
 
     def choice(self, setting: Cell, without: Collection[str] = ()) -> dict[str, str]:
-        """Title -> words of what varies, by which people choose a setting."""
+        """Title -> words, for the varying parts, from which users choose a setting."""
         return {TITLES[key]: said(setting, key) or "(none)" for key in self.varying if key not in without}
 
     def common(self) -> str:
-        """What all settings have in common and no line says."""
+        """The common parts of all settings, which no line names."""
         if not self.all:
             return ""
         keys = [key for key in TITLES if key not in (*_ALWAYS, *self.varying) and key not in _FOLLOWS]
         return ", ".join(text for text in (said(self.all[0], key) for key in keys) if text)
 
     def label(self, cell: Cell) -> str:
-        """The name of a variant or limit; with its parameters where the name alone does not tell two variants apart."""
+        """The name of a variant or limit; with its parameters if two variants have the same name."""
         name = cell.name or cell.engine or "(no name)"
         if cell.name not in self._ambiguous or not cell.parameters:
             return name

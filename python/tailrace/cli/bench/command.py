@@ -13,7 +13,7 @@ from .measure import measure
 
 
 def command_of(bench: type[Bench]) -> Callable[..., None]:
-    """A function that typer takes as a command: its parameters are the options of the bench, groups without a seam."""
+    """A function that typer takes as a command. Its parameters are the options of the bench and of its groups."""
     usual = bench()
 
     def command(**given: Any) -> None:
@@ -35,7 +35,7 @@ def _parameters(options: Any) -> Iterator[Parameter]:
 
 
 def _filled(options: Any, given: dict[str, Any]) -> Any:
-    """The same dataclass with the values that were given."""
+    """The same dataclass with the values of the user."""
     values = {name: _filled(value, given) if is_dataclass(value) else given[name] for name, value in _values(options)}
     return replace(options, **values)
 

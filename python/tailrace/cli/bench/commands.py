@@ -23,7 +23,7 @@ app.command("import")(import_results)
 
 @app.command(hidden=True)
 def ranks(word: str) -> None:
-    """What a job of the benchmark runs on its ranks."""
+    """The program that a job of the benchmark runs on its ranks."""
     from tailrace.bench.ranks.job import run_on_ranks
 
     run_on_ranks(word)
@@ -31,7 +31,7 @@ def ranks(word: str) -> None:
 
 @app.command(hidden=True)
 def pair(word: str) -> None:
-    """What `couple` starts: a producer and its consumer."""
+    """The program that `couple` starts: a producer and its consumer."""
     from .pair import run
 
     raise typer.Exit(run(word))

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Watched:
-    """Jobs that Darshan watches. Its logs stay in a directory beside the results: `results-darshan` of results.jsonl.
+    """Jobs that Darshan watches. Its logs stay beside the results: results.jsonl has the directory `results-darshan`.
 
     :param out: the file of results.
     :raises ValueError: this program runs inside a job, which has started without Darshan; or there is no package
         `darshan` that reads the logs.
-    :raises DarshanError: there is no library of Darshan, or it does not load.
+    :raises DarshanError: Darshan's library is missing, or does not load.
     :raises OSError: the directory of the logs cannot be made.
     """
 
@@ -42,14 +42,14 @@ class Watched:
         self._earlier = set(self.directory.rglob("*.darshan"))
 
     def start(self, ranks: int, words: list[str]) -> subprocess.Popen[str]:
-        """Ranks of their own, as `start.start`."""
+        """Start ranks, as `start.start` does, with Darshan."""
         command, environment, ask = launch.job(ranks, words, alone=False)
         return begin((command, environment | self._environment, ask), subprocess.PIPE)
 
     def add_to(self, results: ResultFile) -> None:
-        """Add what the logs of these jobs tell to a file of results.
+        """Add the records of the logs of these jobs to a file of results.
 
-        :raises DarshanError: the jobs have left no log.
+        :raises DarshanError: the jobs have written no log.
         :raises ForeignError: a log cannot be read.
         """
         from tailrace.bench.imported.recognise import read_foreign

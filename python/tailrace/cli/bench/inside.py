@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def measure(bench: Bench, directories: dict[str, Path]) -> int:
-    """Run all jobs of a bench on ranks of this job. Collective. Returns 1 where something failed.
+    """Run all jobs of a bench on ranks of this job. Collective. Returns 1 if something failed.
 
-    A rank that dies ends the whole job, as it does of any program under MPI; what was measured before is kept.
+    A rank that dies ends the whole job, as under MPI in general; earlier measurements are kept.
     """
     from mpi4py import MPI
 

@@ -1,4 +1,4 @@
-"""Runs what a bench measures: here, or inside a job of MPI."""
+"""Run the measurements of a bench: on ranks of its own, or inside a job of MPI."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WATCHED = "Darshan watched the ranks, which takes time of each call"
 
 @contextmanager
 def told() -> Iterator[None]:
-    """End a command with a message where what it was asked for cannot be."""
+    """Around a command: end it with a message if its request cannot be done."""
     from tailrace.bench.ranks.darshan_runtime import DarshanError
     from tailrace.core import InputError, IoError
 
@@ -35,13 +35,13 @@ def told() -> Iterator[None]:
 
 
 def measure(bench: Bench) -> None:
-    """Measure all jobs of a bench and end the command: with 1 where something has failed."""
+    """Measure all jobs of a bench and end the command, with 1 if something has failed."""
     from tailrace.bench.options import named
     from tailrace.bench.ranks.session import BenchSession
 
     with told():
         directories = {} if bench.directories is None else named(bench.directories)
-        bench.jobs(directories, launch.size())  # what is wrong is said before anything is made
+        bench.jobs(directories, launch.size())  # reports errors before anything is made
         if launch.size() is not None and not bench.darshan:
             from .inside import measure as measure_inside
 
@@ -59,7 +59,7 @@ def measure(bench: Bench) -> None:
 
 
 def _add(watched: Watched, out: Path, notes: list[str]) -> int:
-    """Add what Darshan says to a file of results. Returns the number of failures; `notes` get the reason."""
+    """Add the records of Darshan to a file of results. Returns the number of failures; `notes` get the reason."""
     from tailrace.bench.imported.foreign import ForeignError
     from tailrace.bench.ranks.darshan_runtime import DarshanError
     from tailrace.bench.records.results import ResultFile

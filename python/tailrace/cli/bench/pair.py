@@ -1,4 +1,4 @@
-"""Two jobs of `tailrace bench couple` at once, started and ended by one program of which the benchmark hears."""
+"""The two jobs of `tailrace bench couple`, started and ended by one program that reports to the benchmark."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from tailrace.text import counted
 from ..ranks import launch
 from .start import begin
 
-_GRACE = 5.0  # seconds that a job gets to end when it is told to; the benchmark gives this program more
+_GRACE = 5.0  # seconds that a job gets to end after the request; the benchmark gives this program more
 _END = 30.0  # seconds that the consumer gets to end after the producer
-_LINES = 60  # of the errors of a job, the last ones
+_LINES = 60  # the last lines of the errors of a job that are kept
 
 
 def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
     """A program that runs the job of a producer, and that of its consumer beside it; see `driver.Start`.
 
-    :param words: of the job of the producer, as `Driver` gives them.
+    :param words: the words of the producer's job, as `Driver` gives them.
     """
     command, environment, ask = launch.job(1, ["bench", "pair", words[-1]])
     return begin((command, environment, ask), subprocess.PIPE)
 
 
 def run(word: str) -> int:
-    """Run the job of a producer and that of its consumer until both end; both have ended when this returns.
+    """Run the job of a producer and that of its consumer; both have ended when this returns.
 
-    The output of the producer becomes that of this program. Returns 1 where one of them has failed; then a line of the
+    The output of the producer becomes that of this program. Returns 1 if one of them has failed; then a line of the
     errors says which and why.
     """
     from tailrace.bench.couple.producer import ProducerProgram
@@ -73,7 +73,7 @@ class _Side:
         self._errors.extend(self.process.stderr)
 
     def failed(self) -> str:
-        """How it failed; "" where it has not, or has not yet."""
+        """How it failed; "" if it has not failed, or not yet."""
         from tailrace.bench.ranks.driver import told
 
         code = self.process.poll()
@@ -84,19 +84,19 @@ class _Side:
         return ": ".join(filter(None, [f"SideError: the {self._name} was {how}", told(self._errors)]))
 
     def end(self) -> None:
-        """End it with all its ranks, where it has not ended."""
+        """End it with all its ranks, if it has not ended."""
         if self.process.poll() is None:
             processes.stop(self.process, _GRACE)
 
 
 def _wait(consumer: _Side, producer: _Side) -> str:
-    """Until the producer has ended, or the consumer has failed. Returns what failed."""
+    """Wait until the producer has ended, or the consumer has failed. Returns what failed."""
     while producer.process.poll() is None:
         if error := consumer.failed():
             return error
         time.sleep(0.05)
     if error := producer.failed():
-        # Where one dies, the other may fail after it, and both be seen at once. An error says more than a signal.
+        # If one dies, the other may fail soon after, and both are seen at once. An error says more than a signal.
         return error
     try:
         consumer.process.wait(_END)

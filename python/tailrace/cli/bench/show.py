@@ -1,4 +1,4 @@
-"""What a command of `tailrace bench` says at its end: tables, and the report beside the file of results."""
+"""The end of a command of `tailrace bench`: tables, and the report beside the file of results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def report_of(out: Path) -> Path:
 
 
 def check_files(bench: Bench) -> None:
-    """Say what is wrong with the files of a command before minutes are spent. Local.
+    """Check the files of a command before minutes are spent.
 
-    :raises ValueError: the results exist and nothing may be added, or a file is not what it should be.
+    :raises ValueError: the results exist without --append, or a file has other content than expected.
     :raises OSError: a file cannot be read.
     """
     from tailrace.bench.records.results import check_place, read_results
@@ -35,7 +35,7 @@ def check_files(bench: Bench) -> None:
 
 
 def show(bench: Bench, run: str, failures: int, notes: Iterable[str]) -> int:
-    """Print the tables of a file of results and write its report. Returns 1 where something failed. Local.
+    """Print the tables of a file of results and write its report. Returns 1 if something failed.
 
     A report that is not ours is kept, and a note says so.
 

@@ -9,14 +9,14 @@ from ..ranks import launch
 
 
 def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
-    """Ranks of their own, which end with this program."""
+    """Start ranks that end with this program."""
     return begin(launch.job(ranks, words, alone=False), subprocess.PIPE)
 
 
 def begin(job: tuple[list[str], dict[str, str], signal.Signals], out: int | None) -> subprocess.Popen[str]:
-    """Start a command, as `launch.job` gives it; its errors go to a pipe.
+    """Start a command of `launch.job`; its errors go to a pipe.
 
-    :param out: where its output goes; None: to that of this program.
+    :param out: the target of its output; None: the output of this program.
     """
     command, environment, _ = job
     return subprocess.Popen(

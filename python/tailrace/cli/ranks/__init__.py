@@ -1,1 +1,1 @@
-"""Start ranks of MPI, beside each other too, and say what happened to those that were lost."""
+"""Start ranks of MPI, also two jobs beside each other, and find lost ranks."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _WAIT_FOR_READER = 60  # seconds that the first step waits for the analysis, so that the analysis gets every step
 _GRACE = 15.0  # seconds that the analysis has to end after the simulation has failed, or after it was told to end
-# How long the analysis may stand still after the simulation has ended, in seconds: with a process that a signal has
+# Seconds that the analysis may make no progress after the simulation has ended: with a process that a signal has
 # stopped; and without using any processor time, as if it waited for something outside.
 _STOPPED, _IDLE = 20.0, 600.0
 _PREFIX = ".tailrace-beside-"
@@ -39,7 +39,7 @@ _PREFIX = ".tailrace-beside-"
 def with_stream(
     case: Case, path: str, fields: Sequence[str], every: int | None, policy: str = "block", interface: str | None = None
 ) -> Case:
-    """The case with one more output: the stream for the analysis. Local.
+    """The case with one more output: the stream for the analysis.
 
     :param every: number of steps between two outputs; None means the interval of the time series.
     :param interface: the network interface of the stream; None means that of the name of the host.
@@ -79,7 +79,7 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
 
 
 def _claim(place: Path) -> tuple[Path, FileLock]:
-    """A new folder, and the lock that says that its program lives. The lock is first: no folder is ever without one."""
+    """A new folder, and the lock that shows that its program lives. The lock comes first, so every folder has one."""
     folder = place / f"{_PREFIX}{secrets.token_hex(4)}"
     lock = FileLock(str(folder))
     try:
@@ -91,7 +91,7 @@ def _claim(place: Path) -> tuple[Path, FileLock]:
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of programs that were killed: those whose lock can be taken. Others have no lock, and stay."""
+    """Remove the folders of killed programs: those whose lock can be taken. Folders without a lock stay."""
     for file in place.glob(f"{_PREFIX}*.lock"):
         folder = file.with_suffix("")
         if folder.is_symlink() or _is_held(file):
@@ -103,7 +103,7 @@ def _remove_leftovers(place: Path) -> None:
 
 
 def _is_held(file: Path) -> bool:
-    """Whether a lock is held as far as this machine sees. Unlike taking it, this never waits."""
+    """Whether a lock is held, as far as this machine can see. Unlike taking it, this never waits."""
     try:
         with open_regular(file, "r+b") as opened:
             fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -174,7 +174,7 @@ class _Pair:
         return code or (1 if failed else 0)
 
     def _end_analysis(self, code: int) -> None:
-        """Let the analysis finish its steps; for a limited time if the simulation has failed, or nothing moves."""
+        """Let the analysis finish its steps; for a limited time if the simulation failed, or nothing moves."""
         stopped_well = code in (0, 128 + signal.SIGTERM)
         deadline, watch = time.monotonic() + _GRACE, _Watch(self._analysis.pid, self._ranks)
         while True:

@@ -24,17 +24,17 @@ from .lost_ranks import LostRanks
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
-# How Open MPI starts a rank. It ignores SIGUSR1 until it takes it: a request that the first ranks take would end the
-# last ones. Strangers may connect to Open MPI's ports, and ranks that wait would look at each such connection again and
-# again (poll). mpiexec itself cannot use epoll, which refuses an input that is a file.
+# How Open MPI starts a rank. The rank ignores SIGUSR1 until its handler is set: otherwise a request would end the ranks
+# that start last. Foreign programs may connect to Open MPI's ports; with poll, waiting ranks would check each such
+# connection again and again. mpiexec itself cannot use epoll, which refuses an input that is a file.
 _RANK = (
     "sh",
     "-c",
     'trap "" USR1; export OMPI_MCA_opal_event_include="${OMPI_MCA_opal_event_include-epoll}"; exec "$@"',
     "sh",
 )
-_LAST_WORDS = 10.0  # seconds for the errors of a job that has ended: a process that it left may keep them open
-_GRACE = 15.0  # seconds that a job which has lost a rank gets to end when it is told to
+_LAST_WORDS = 10.0  # seconds for the errors of a job that has ended; a process that it left may keep them open
+_GRACE = 15.0  # seconds that a job which has lost a rank gets to end after the request
 _UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
@@ -139,7 +139,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     if why:
         return 1
     if asked and ask is None and process.returncode != 0:
-        return 128 + asked[0]  # as of one rank: the code of mpiexec would not tell
+        return 128 + asked[0]  # the code of one rank; that of mpiexec would hide it
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
@@ -152,10 +152,10 @@ class LaunchRequest:
         self._taken = self._sent = False
 
     def make(self) -> None:
-        """Send the signal. To be called until the job ends: ranks that are starting would not notice SIGUSR1.
+        """Send the signal. Call this repeatedly until the job ends: ranks that are starting would not notice SIGUSR1.
 
-        It is sent when a rank takes it. Where no rank is seen for some time, all may be on other machines: it is sent
-        then, and again to ranks that come into sight later, which does no harm to those that have it.
+        It is sent when a rank can take it. If no rank is seen for some time, all may be on other machines: then it is
+        sent too, and again when ranks appear later. Ranks that have it already ignore the second one.
         """
         self._wanted = self._wanted or time.monotonic()
         if self._taken:

@@ -1,4 +1,4 @@
-"""Whether a job has lost a rank and does not end by itself. All is local."""
+"""Whether a job has lost a rank and does not end by itself."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import time
 from tailrace import processes
 
 _PATIENCE = 30.0  # seconds that mpiexec may take to end a job that has lost a rank
-_START = 60.0  # seconds in which ranks come into sight
+_START = 60.0  # seconds in which ranks appear
 _PAUSE = 1.0  # seconds between two looks
 
 
 class LostRanks:
     """Watches the ranks of a job, as far as they run on this machine.
 
-    mpiexec ends the job when a rank dies. Seldom it does not: the one of Open MPI 4.1.4 with PMIx 4.2.2 has ended all
-    ranks by then, and was seen waiting for a lock in PMIx_server_finalize. A rank that has done its
-    work stays until the others have done theirs, because all leave MPI together.
+    mpiexec ends the job when a rank dies. Rarely it does not: Open MPI 4.1.4 with PMIx 4.2.2 had ended all ranks, and
+    then waited for a lock in PMIx_server_finalize. A rank that has done its work stays until the others have done
+    theirs, because all leave MPI together.
 
     :param number: the process number of mpiexec.
     :param ranks: how many there are, also on other machines; 1: the process is the rank, without mpiexec.
@@ -30,7 +30,7 @@ class LostRanks:
         self._begun = self._whole = self._looked = time.monotonic()
 
     def stuck(self) -> str:
-        """Why the job will not end by itself; "" while it may. To be called often."""
+        """Why the job will not end by itself; "" as long as it may. Must be called often."""
         now = time.monotonic()
         if now - self._looked < _PAUSE:
             return ""
@@ -47,7 +47,7 @@ class LostRanks:
 
 
 def _ranks_of(number: int) -> list[processes.Process]:
-    """The ranks below mpiexec: they run our Python. What a rank starts itself is none."""
+    """The ranks below mpiexec: processes that run our Python, without those that a rank has started."""
     found: list[processes.Process] = []
     for one in processes.family(number)[1:]:  # parents come before their children
         if one.program == sys.executable and all(one.parent != rank.number for rank in found):
@@ -66,7 +66,7 @@ def _is_there(one: processes.Process) -> bool:
 
 
 def _output_waits() -> bool:
-    """Whether nobody takes our output, as in `| less`: mpiexec stays until it has written all."""
+    """Whether nobody reads our output, as in `| less`: mpiexec stays until everything is written."""
     poll = select.poll()
     for descriptor in (1, 2):
         poll.register(descriptor, select.POLLOUT)

@@ -1,4 +1,4 @@
-"""What mpiexec says of a job that failed, beside what the job has said itself. All functions are local."""
+"""Filter the messages that mpiexec adds to the errors of a failed job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import IO
 
-# The beginnings of Open MPI's blocks that repeat that ranks ended with an error, which they told in their own words.
+# The beginnings of Open MPI's blocks that only repeat that ranks ended with an error.
 _REPEATED = (
     "Primary job  terminated normally, but",
     "mpiexec detected that one or more processes exited with non-zero status",
@@ -16,7 +16,7 @@ _REPEATED = (
     "MPI_ABORT was invoked on rank",
 )
 _LEAST_DASHES = 60  # in the lines around a block
-_MOST_LINES = 40  # of a block; after that it is none
+_MOST_LINES = 40  # lines of a block; a longer text is not a block
 
 
 def _is_border(line: str) -> bool:
@@ -24,17 +24,17 @@ def _is_border(line: str) -> bool:
 
 
 class Filter:
-    """Takes text in pieces, and gives it back without the blocks that only repeat an error.
+    """Takes text in pieces, and returns it without the blocks that only repeat an error.
 
-    Text is held back only inside a block, and where it may be the beginning of one.
+    Text is held back only inside a block, and while it may be the beginning of one.
     """
 
     def __init__(self) -> None:
-        self._line = ""  # that is not complete, as far as it was held back
+        self._line = ""  # the held-back part of an incomplete line
         self._block: list[str] = []
 
     def feed(self, text: str) -> str:
-        """The next piece; returns what may be shown now."""
+        """Take the next piece; returns the text that may be shown now."""
         *lines, tail = (self._line + text).split("\n")
         shown = "".join(self._take(line) for line in lines)
         hold = bool(self._block) or (tail != "" and not tail.strip("-"))
@@ -42,7 +42,7 @@ class Filter:
         return shown if hold else shown + tail
 
     def close(self) -> str:
-        """The end of the text: what was held back."""
+        """End the text; returns the held-back rest."""
         held = "".join(f"{line}\n" for line in self._block) + self._line
         self._block, self._line = [], ""
         return held

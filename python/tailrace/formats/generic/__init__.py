@@ -1,4 +1,4 @@
-"""Plain HDF5 files and BP directories of programs that nobody here knows."""
+"""Plain HDF5 files and BP directories of unknown programs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["dataset_at"]
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
-    """The dataset of a BP directory or an HDF5 file; None where there is none, or one of ours.
+    """The dataset of a BP directory or an HDF5 file; None for other files, and for our own.
 
     :raises IoError: it is damaged.
-    :raises InputError: there are parameters, and no format here has any.
+    :raises InputError: parameters are given; the formats here have none.
     """
     found: Dataset | None = bp.dataset_at(path) or hdf5.dataset_at(path)
     if found is not None and parameters:

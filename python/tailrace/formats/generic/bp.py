@@ -1,7 +1,7 @@
-"""BP4 and BP5 directories of other programs, through ADIOS2. All is local.
+"""BP4 and BP5 directories of other programs, through ADIOS2.
 
-Arrays that are parts of a whole become arrays and lists; what ADIOS2 calls local arrays, whose blocks have no places,
-become lists, the blocks one after another, or a variable for each block.
+Global arrays become arrays and lists. Local arrays of ADIOS2, whose blocks have no place in a whole, become lists, with
+one block after another, or one variable for each block.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from .parts import (
 TIMES = ("time", "Time", "TIME", "t", "physical_time", "simulation_time")
 INDICES = ("step", "Step", "iteration", "Iteration", "itime", "timestep", "cycle", "CYCLE")
 _MOST_BLOCKS = 16  # local arrays of more dimensions: each block is a variable
-_MOST_ENDS = 4096  # values that are read to see whether files were cut off
+_MOST_ENDS = 4096  # values that are read to find files that were cut off
 
 
-Rows = tuple[int, ...]  # of blocks without places, which stand one after another in a list
+Rows = tuple[int, ...]  # row counts of blocks without places, which follow each other in a list
 
 
 @dataclass
 class BpDescription:
-    """What a child process finds in a BP directory; it may die of it."""
+    """The description of a BP directory. A child process makes it, because the library may crash."""
 
     steps: list[tuple[int, float]] = field(default_factory=list)
     layouts: list[StepLayout] = field(default_factory=list)
@@ -58,7 +58,7 @@ class BpDataset(PartsDataset):
     """Steps of a BP directory of any program.
 
     :param path: the directory.
-    :param found: what `describe` says about it.
+    :param found: the result of `describe`.
     """
 
     format = "bp"
@@ -99,7 +99,7 @@ class BpDataset(PartsDataset):
 
 
 def describe(path: str) -> BpDescription:
-    """What is in a BP directory, read through ADIOS2, which may crash on damaged metadata or wait without end."""
+    """Describe a BP directory, through ADIOS2, which may crash on damaged metadata or wait without end."""
     file = ForeignBp(path)
     names = [*file.attributes(), *(one[0] for step in range(min(file.steps(), 2)) for one in file.variables(step))]
     found = BpDescription(ours=any(name.startswith("tailrace/") for name in names))
@@ -122,7 +122,7 @@ def describe(path: str) -> BpDescription:
 
 
 def _attributes(file: ForeignBp, layouts: list[StepLayout]) -> dict[str, Attribute]:
-    """The attributes by names of ours, those of a variable of the first step as variable/attribute."""
+    """The attributes under our names; those of a variable of the first step as variable/attribute."""
     variables = {part.source: name for one in layouts[:1] for name, part in one.parts.items() if not part.fixed}
     names = Names()
     found: dict[str, Attribute] = {}
@@ -169,7 +169,7 @@ def _add_blocks(
     dtype: np.dtype[Any],
     blocks: list[tuple[int, ...]],
 ) -> None:
-    """Blocks of one dimension, and those of two with as many columns each, make a list."""
+    """Make a list of blocks of one dimension, or of two with equal numbers of columns; else a variable per block."""
     full = next((one for one in blocks if one and 0 not in one), max(blocks, key=len) or (0,))
     # Blocks without values have any extents, in BP4 none at all.
     blocks = [one if one and 0 not in one else (0, *full[1:]) for one in blocks]
@@ -194,7 +194,7 @@ def _add_blocks(
 
 
 def _steps(file: ForeignBp, found: BpDescription, notes: dict[str, None]) -> list[tuple[int, float]]:
-    """Number and time of each step: from a variable of such a name, else the place of the step in the file."""
+    """Number and time of each step: from a variable with a usual name, else the position of the step in the file."""
     count = file.steps()
     times, time_name = _along(file, found, TIMES)
     indices, index_name = _along(file, found, INDICES)
@@ -217,7 +217,7 @@ def _steps(file: ForeignBp, found: BpDescription, notes: dict[str, None]) -> lis
 
 
 def _along(file: ForeignBp, found: BpDescription, names: tuple[str, ...]) -> tuple[list[float], str]:
-    """The values in all steps of the first single number of these names; none where a step has none."""
+    """The values of the first single number with one of these names in all steps; empty if a step does not have it."""
     for name in names:
         same = [one for one in found.scalars[0] if one.strip("/").rsplit("/", 1)[-1] == name] if found.scalars else []
         if same and all(same[0] in one for one in found.scalars):
@@ -244,7 +244,7 @@ def _ones(file: ForeignBp, name: str) -> list[float]:
 
 
 def dataset_at(path: Path) -> BpDataset | None:
-    """The dataset of a directory; None where there is none, or one of ours.
+    """The dataset of a directory; None if it is not BP, or is one of ours.
 
     :raises IoError: it is damaged.
     """

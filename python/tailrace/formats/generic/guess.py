@@ -1,4 +1,4 @@
-"""What a convention for steps says about a file. All is local."""
+"""The steps of a file by a convention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMES = ("time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_
 
 @dataclass
 class GuessedStep:
-    """A step: its arrays have names in `group` of the file, or with a first slash in the whole file."""
+    """A step. Its arrays are named relative to `group`, or with a leading slash, in the whole file."""
 
     index: int
     time: float
@@ -28,7 +28,7 @@ class GuessedStep:
 
 @dataclass
 class Guess:
-    """What the conventions say."""
+    """The steps that a convention gives."""
 
     steps: list[GuessedStep]
     note: str
@@ -39,7 +39,7 @@ class Guess:
 def add_arrays(
     made: LayoutMaker, arrays: dict[str, Array], absolute: bool = False, as_list: bool = False
 ) -> LayoutMaker:
-    """Variables of all arrays, by the names they are given with."""
+    """Add variables for all arrays, under the given names."""
     short = short_names(list(arrays))
     for name, one in arrays.items():
         source = f"/{one.name}" if absolute else name
@@ -48,13 +48,13 @@ def add_arrays(
 
 
 def short_names(names: list[str]) -> dict[str, str]:
-    """The last part of each path where it is the only one of its name, else the whole path."""
+    """The last part of each path if it is unique, else the whole path."""
     count = Counter(name.rsplit("/", 1)[-1] for name in names)
     return {name: last if count[last := name.rsplit("/", 1)[-1]] == 1 else name for name in names}
 
 
 def time_in(attributes: dict[str, Attribute], scalars: dict[str, Scalar]) -> float | None:
-    """The time that the attributes or single values of a step tell."""
+    """The time from the attributes or single values of a step; None if they have none."""
     for known in (attributes, scalars):
         for name in TIMES:
             value = known.get(name)

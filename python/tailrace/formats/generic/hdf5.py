@@ -1,4 +1,4 @@
-"""HDF5 files of programs that nobody here knows. All is local."""
+"""HDF5 files of unknown programs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Hdf5Dataset(PartsDataset):
             raise IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
 
     def _check_sources(self, name: str) -> None:
-        """HDF5 gives the fill value where a part of a virtual dataset is in a file that is gone."""
+        """Check that the files of a virtual dataset exist: HDF5 returns the fill value for missing ones."""
         for source in self._sources.get(name.strip("/"), ()):
             if not Path(source).is_file():
                 self.close()
@@ -117,7 +117,7 @@ def _words(error: Exception) -> str:
 
 
 def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:
-    """The attributes of the file by their names, those of the arrays of the first step as variable/attribute."""
+    """The attributes of the file under their names; those of arrays of the first step as variable/attribute."""
     names = Names()
     result = {names.once(plain_name(name)): value for name, value in known.get("", {}).items()}
     for step in guess.steps[:1]:
@@ -130,7 +130,7 @@ def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[st
 
 
 def dataset_at(path: Path) -> Hdf5Dataset | None:
-    """The dataset of a file; None where it is no HDF5 file, or a series of ours.
+    """The dataset of a file; None if it is not HDF5, or is a series of ours.
 
     :raises IoError: it is damaged.
     """

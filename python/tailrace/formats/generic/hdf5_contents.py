@@ -1,6 +1,6 @@
-"""What is in an HDF5 file of any program: its arrays, single values and attributes. All is local.
+"""The contents of an HDF5 file of any program: its arrays, single values and attributes.
 
-No link to another file is followed, and nothing is read but small values.
+Links to other files are not followed, and only small values are read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tailrace.io.values import Attribute, Scalar
 _MOST_OBJECTS = 100_000
 _MOST_VALUES = 4096  # of an attribute
 _MOST_TEXT = 1 << 16  # bytes of a text of fixed length
-_MOST_CHUNK = 1 << 30  # bytes: one value needs the memory of its chunk
+_MOST_CHUNK = 1 << 30  # bytes; one value needs the memory of its chunk
 _MOST_RATIO = 10_000  # values in memory to bytes of the file; the best compressor of HDF5 itself has 1032
 
 
@@ -35,7 +35,7 @@ class Array:
 
 @dataclass
 class Hdf5Contents:
-    """All that the file has. Names are paths without the first slash."""
+    """The contents of a file. Names are paths without the first slash."""
 
     arrays: dict[str, Array] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
@@ -44,17 +44,17 @@ class Hdf5Contents:
     sources: dict[str, list[str]] = field(default_factory=dict)  # of virtual datasets: the files of their values
 
     def below(self, group: str) -> dict[str, Array]:
-        """The arrays in a group, by their names from there on."""
+        """The arrays below a group, by their names relative to it."""
         begin = f"{group}/" if group else ""
         return {name[len(begin) :]: one for name, one in self.arrays.items() if name.startswith(begin)}
 
     def scalars_below(self, group: str) -> dict[str, Scalar]:
-        """The single values in a group, by their names from there on."""
+        """The single values below a group, by their names relative to it."""
         return {name[len(group) + 1 :]: one for name, one in self.scalars.items() if name.startswith(f"{group}/")}
 
 
 def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
-    """Read what describes the file."""
+    """Read the metadata of the file."""
     found = Hdf5Contents()
     found.attributes[""] = attributes_of(file)
     seen = {h5py.h5o.get_info(file.id).addr}
@@ -68,7 +68,7 @@ def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
                 found.notes.append(f"it has more than {_MOST_OBJECTS} objects; the others are left out")
                 return found
             address = h5py.h5o.get_info(member.id).addr
-            if address in seen:  # another name of the same
+            if address in seen:  # another name of the same object
                 continue
             seen.add(address)
             if isinstance(member, h5py.Group):
@@ -81,7 +81,7 @@ def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
 
 
 def _members(found: Hdf5Contents, name: str, group: h5py.Group) -> Iterator[tuple[str, Any]]:
-    """What lies in a group and in this file, by its path."""
+    """The members of a group that lie in this file, with their paths."""
     for inner in group:
         try:
             link = group.get(inner, getlink=True)
@@ -119,7 +119,7 @@ def _add_dataset(found: Hdf5Contents, name: str, data: h5py.Dataset, path: Path)
 
 
 def _why_not(data: h5py.Dataset, path: Path) -> str | None:
-    """Why a dataset is not read; None: it is."""
+    """Why a dataset is not read; None if it is read."""
     if data.shape is None:
         return "has no values"
     if data.shape and (data.dtype.names is not None or data.dtype.kind not in "fiub"):
@@ -141,12 +141,11 @@ def _why_not(data: h5py.Dataset, path: Path) -> str | None:
 
 
 def _place(source: str, path: Path) -> Path:
-    """The file of a part of a virtual dataset."""
     return path if source == "." else path.parent / source
 
 
 def _why_not_virtual(data: h5py.Dataset, path: Path) -> str | None:
-    """A virtual dataset is read where its parts are plain ones in this file or in others beside it."""
+    """Why a virtual dataset is not read; None if its parts are plain datasets in this file or in files beside it."""
     for source in data.virtual_sources():
         place = _place(source.file_name, path)
         if "%" in source.file_name or not place.resolve().is_relative_to(path.parent.resolve()):
@@ -171,14 +170,14 @@ def _is_plain(file: h5py.File, name: str) -> bool:
 
 
 def _single(data: h5py.Dataset) -> Scalar | None:
-    """The value of a dataset with one."""
+    """The value of a dataset with a single value."""
     if data.dtype.itemsize > _MOST_TEXT:
         return None
     return _plain(data[()])
 
 
 def _plain(value: Any) -> Any:
-    """A number or a text of ours; None: it is none."""
+    """A value as a number or text that we can store; None if that is impossible."""
     if isinstance(value, h5py.Empty):
         return None
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""Guesses which arrays of an HDF5 file are steps, by the usual conventions, and says what was guessed. All is local."""
+"""Guess the steps of an HDF5 file by the usual conventions, and note the guesses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_POINTS = 1 << 20  # of a direction whose places are read
 
 
 def guess_steps(file: h5py.File, contents: Hdf5Contents) -> Guess:
-    """The steps by the first convention that the file keeps."""
+    """The steps by the first convention that fits the file."""
     conventions: tuple[Callable[[h5py.File, Hdf5Contents], Guess | None], ...] = (
         vtkhdf_steps,
         openpmd_steps,
@@ -94,7 +94,7 @@ def _grouped(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
 def _add_family(
     contents: Hdf5Contents, steps: list[GuessedStep], groups: list[tuple[float, str]], family: Family, notes: list[str]
 ) -> set[str]:
-    """Add numbered groups beside those of the steps to the steps of the same numbers; the groups that are settled."""
+    """Add another family of numbered groups to the steps of the same numbers; returns the groups that were handled."""
     parent, members = family
     step_of = {number: step for step, (number, _) in zip(steps, groups, strict=True)}
     here = {f"{parent}/{name}".lstrip("/"): step_of.get(number) for number, name in members}
@@ -120,7 +120,7 @@ def _is_below(name: str, groups: set[str]) -> bool:
 
 
 def _families(contents: Hdf5Contents) -> list[Family]:
-    """Numbered groups that hold arrays, by the group they are in: first those with most members, near the root."""
+    """Numbered groups with arrays, by their parent group: first those with most members, near the root."""
     parents: dict[tuple[str, str], list[tuple[float, str]]] = {}
     groups = {"/".join(name.split("/")[:n]) for name in contents.arrays for n in range(1, name.count("/") + 1)}
     for group in groups:
@@ -167,7 +167,7 @@ def _along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
 
 
 def _has_time(file: h5py.File, name: str, time: str) -> bool:
-    """Whether a dataset begins with the dimension of the time, where the file tells its dimensions (as netCDF does)."""
+    """Whether the first dimension of a dataset is time; True if the file does not name dimensions (netCDF does)."""
     dimension = file[name].dims[0]
     try:
         scales = [one.name.strip("/") for one in dimension.values()]
@@ -220,7 +220,7 @@ def _single_step(contents: Hdf5Contents) -> Guess:
 
 # ---- the places of the points ----------------------------------------------------------------------------------------
 def _grid(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> UniformGrid | None:
-    """From lists named x, y and z that are as long as the arrays of the step."""
+    """The grid from lists named x, y and z that are as long as the arrays of the step."""
     shapes = {part.stored.shape for part in step.made.parts.values() if not part.stored.is_list}
     for shape in sorted(shapes, key=math.prod, reverse=True):
         along = [_places(file, contents, axis, count) for axis, count in zip("xyz", shape, strict=True)]
@@ -242,7 +242,7 @@ def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> N
 
 
 def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
-    """A grid from the places along x, y and z; None: they do not increase."""
+    """A grid from the coordinates along x, y and z; None if they do not increase."""
     for values in along:
         if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
             return None

@@ -1,4 +1,4 @@
-"""Steps by the openPMD standard, https://github.com/openPMD/openPMD-standard (versions 1 and 2). All is local."""
+"""Steps by the openPMD standard, https://github.com/openPMD/openPMD-standard (versions 1 and 2)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _add(made: LayoutMaker, contents: Hdf5Contents, name: str, one: Array, meshe
 
 
 def _labels(contents: Hdf5Contents, name: str) -> list[str] | None:
-    """The axes of a mesh, slowest first: its attributes are those of the record, which may be a group or a dataset."""
+    """The axes of a mesh, the slowest first. The attributes are those of its record, a group or a dataset."""
     for place in (name, name.rpartition("/")[0]):
         about = contents.attributes.get(place, {})
         labels = about.get("axisLabels")
@@ -80,7 +80,7 @@ def _labels(contents: Hdf5Contents, name: str) -> list[str] | None:
 
 
 def _constants(contents: Hdf5Contents, group: str) -> dict[str, Scalar]:
-    """Records that have one value everywhere: they are stored as an attribute."""
+    """Records with one value everywhere, which openPMD stores as an attribute."""
     found: dict[str, Scalar] = {}
     for name, about in contents.attributes.items():
         value: Attribute | None = about.get("value")
@@ -91,7 +91,7 @@ def _constants(contents: Hdf5Contents, group: str) -> dict[str, Scalar]:
 
 
 def _grid(contents: Hdf5Contents, steps: list[GuessedStep], meshes: str) -> UniformGrid | None:
-    """The grid of the first mesh of three dimensions whose spacing is known."""
+    """The grid of the first three-dimensional mesh with known spacing."""
     for name, part in steps[0].made.parts.items():
         whole = f"{steps[0].group}/{part.source}"
         if part.stored.is_list or not part.source.startswith(f"{meshes}/") or name.count("/"):

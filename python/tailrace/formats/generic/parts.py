@@ -1,4 +1,4 @@
-"""Arrays of any number of dimensions and any type as variables of ours. All is local."""
+"""Convert arrays of any dimensions and type to our variables."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from tailrace.io.placement import Box, Stored, triple
 from tailrace.io.values import Scalar
 from tailrace.text import counted
 
-_OURS = {  # the smallest type of ours that holds all values of a type
+_OURS = {  # our smallest type that holds all values of a type
     "float16": "float32", "float32": "float32", "float64": "float64",
     "bool": "uint8", "uint8": "uint8", "int8": "int32", "int16": "int32", "uint16": "int32", "int32": "int32",
     "uint32": "int64", "int64": "int64", "uint64": "int64",
 }  # fmt: skip
 _MOST_SPLIT = 64  # variables that one array of more than three dimensions may become
-_PIECE = 4 << 20  # bytes that are read at once where values are converted
-RESERVED = ("x", "y", "z", "time", "step")  # what places and steps are called in all datasets
-_FEW = 9  # components that stand behind the places of a point: at most those of a tensor
+_PIECE = 4 << 20  # bytes of one read, if values are converted
+RESERVED = ("x", "y", "z", "time", "step")  # names of coordinates and steps in all datasets
+_FEW = 9  # last dimensions up to this size count as components; a tensor has 9
 
 
 @dataclass(frozen=True)
 class ArrayPart:
-    """A part of an array in a file that is a variable of ours.
+    """A part of an array in a file that becomes one variable.
 
-    :param source: where the array is, in words of the file.
-    :param dtype: of NumPy, in the file, with its byte order.
-    :param shape: of the array in the file, slowest index first.
-    :param axes: the dimensions of the file along x, y, z; of a list along its columns and rows. -1: it has none.
-    :param fixed: (dimension, index) of what is split.
+    :param source: the name of the array in the file.
+    :param dtype: the NumPy type in the file, with its byte order.
+    :param shape: the shape of the array in the file, slowest index first.
+    :param axes: the dimensions of the file along x, y, z; for a list, along columns and rows. -1: no such dimension.
+    :param fixed: (dimension, index) of the split dimensions.
     :param first: the first index in the slowest dimension.
-    :param block: of an array in blocks: the number of the block.
+    :param block: the number of the block, for an array in blocks.
     """
 
     source: str
@@ -63,18 +63,18 @@ class ArrayPart:
         return start, count
 
     def behind(self, at: int, shape: tuple[int, ...]) -> ArrayPart:
-        """The same in an array of a shape with one more dimension before the others, of which one index is taken."""
+        """The same part at index `at` of one more dimension, which comes before the others."""
         axes = triple(d + 1 if d >= 0 else d for d in self.axes)
         return replace(self, shape=shape, axes=axes, fixed=((0, at), *((d + 1, i) for d, i in self.fixed)))
 
     @property
     def in_order(self) -> bool:
-        """Whether the values of a box lie in the file as they do in memory."""
+        """Whether the values of a box have the same order in the file and in memory."""
         along = [d for d in self.axes if d >= 0]
         return along == sorted(along, reverse=True)
 
     def arranged(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of a box, as they are in the file, in the order z, y, x."""
+        """The values of a box from the order of the file to the order z, y, x."""
         along = [d for d in reversed(self.axes) if d >= 0]
         others = [d for d in range(values.ndim) if d not in along]
         moved = values.transpose([*others, *along]).reshape([values.shape[d] for d in along])
@@ -94,41 +94,41 @@ def refuse_large(path: str, name: str, values: NDArray[Any]) -> None:
 
 
 def our_type(dtype: np.dtype[Any]) -> str | None:
-    """The smallest type of ours that holds all values of a type; None: there is none."""
+    """Our smallest type that holds all values of a type; None if no type does."""
     return _OURS.get(dtype.name)
 
 
 def plain_name(name: str) -> str:
-    """A name of another program as one of ours, which has letters, digits, '_', '-' and '.'."""
+    """A name of another program as one of ours, with letters, digits, '_', '-' and '.' only."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip("/ ")).lstrip(".")
     return plain or "unnamed"
 
 
 def variable_name(name: str) -> str:
-    """The same for a variable or a single value: names that mean places and steps get "_stored" behind them."""
+    """The same for a variable or a single value: reserved names of coordinates and steps get the ending "_stored"."""
     plain = plain_name(name)
     return f"{plain}_stored" if plain in RESERVED else plain
 
 
 def scalars_of(step: tuple[int, float], found: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Single values by names of ours, without those that only repeat number and time of the step."""
+    """Single values under our names, without those that only repeat number and time of the step."""
     repeated = (("step", step[0]), ("time", step[1]))
     names = Names()
     return {names.take(name): value for name, value in found.items() if (plain_name(name), value) not in repeated}
 
 
 class Names:
-    """The names of the variables of a step, or of other things: each is used once."""
+    """Unique names of the variables of a step, or of other things."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
 
     def take(self, name: str) -> str:
-        """A name of ours for the name of a variable or a single value of the file."""
+        """Our name for a variable or a single value of the file."""
         return self.once(variable_name(name))
 
     def once(self, plain: str) -> str:
-        """A name of ours, with a number behind it where it is used already."""
+        """The name, with a number behind it if it is used already."""
         base, number = plain, 2
         while plain in self._used:
             plain, number = f"{base}_{number}", number + 1
@@ -139,10 +139,10 @@ class Names:
 def parts_of(
     source: str, dtype: np.dtype[Any], shape: tuple[int, ...], *, as_list: bool = False, block: int = 0
 ) -> dict[str, ArrayPart] | str:
-    """What an array becomes, by what is added to its name; a sentence where it becomes nothing.
+    """The parts of an array: ending of the name -> part; a sentence if the array cannot be read.
 
-    One dimension makes a list, two and three an array. Of more, the first ones are split, or the last one where it
-    counts a few components of each point.
+    One dimension makes a list, two and three an array. With more dimensions, the first ones are split, or the last one
+    if it has the few components of a point.
 
     :param as_list: its rows are points or particles: two dimensions make a list too.
     """
@@ -190,7 +190,7 @@ class StepLayout:
 
 
 class LayoutMaker:
-    """Collects the variables of a step and what is said about them."""
+    """Collects the variables of a step, and notes about them."""
 
     def __init__(self) -> None:
         self.names = Names()
@@ -199,7 +199,7 @@ class LayoutMaker:
         self.notes: list[str] = []
 
     def add(self, name: str, made: dict[str, ArrayPart] | str) -> None:
-        """Take what `parts_of` has made of an array under a name."""
+        """Add the result of `parts_of` for an array under a name."""
         if isinstance(made, str):
             self.notes.append(made)
             return
@@ -220,7 +220,7 @@ class LayoutMaker:
             self.vectors[base] = (f"{base}_x", f"{base}_y", f"{base}_z")
 
     def layout(self) -> StepLayout:
-        """All that was added."""
+        """The layout of everything that was added."""
         return StepLayout(self.parts, self.vectors)
 
 
@@ -268,14 +268,14 @@ class PartsDataset(Dataset):
 
     @abstractmethod
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
-        """Fill `values`, contiguous and of the type and number of dimensions in the file, with what begins there.
+        """Fill `values`, contiguous, with type and dimensions as in the file, from index `start` of the array.
 
         :raises IoError: it cannot be read.
         """
 
 
 def pieces_of(box: Box, size: int) -> Iterator[tuple[Box, tuple[slice, slice, slice]]]:
-    """Boxes of a few MiB of values of `size` bytes that together are a box, and their places in it."""
+    """Split a box into boxes of a few MiB, with values of `size` bytes, and give their places in it."""
     (x, y, z), (nx, ny, nz) = box
     wide = max(1, min(nx, _PIECE // size))
     rows = max(1, min(ny, _PIECE // (size * max(1, nx))))

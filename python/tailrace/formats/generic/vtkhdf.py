@@ -1,4 +1,4 @@
-"""Steps by VTKHDF, the format of VTK and ParaView (versions 1 and 2). All is local.
+"""Steps by VTKHDF, the format of VTK and ParaView (versions 1 and 2).
 
 https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/
 """
@@ -55,7 +55,7 @@ def _times(contents: Hdf5Contents, group: h5py.Group) -> list[float] | None:
 
 
 def _numbers(group: h5py.Group, name: str) -> NDArray[Any]:
-    """A list that describes others. Without it: no entries.
+    """A list of numbers that describes other lists; empty if it is missing.
 
     :raises IoError: it is too long, or cannot be read.
     """
@@ -72,7 +72,7 @@ def _numbers(group: h5py.Group, name: str) -> NDArray[Any]:
 
 
 def _data(contents: Hdf5Contents) -> dict[str, Array]:
-    """Arrays of points and of cells, by the name they have in ParaView."""
+    """Arrays of points and of cells, by their names in ParaView."""
     points = contents.below(f"{_ROOT}/PointData")
     cells = contents.below(f"{_ROOT}/CellData")
     return points | {(f"{name}_cells" if name in points else name): one for name, one in cells.items()}
@@ -96,7 +96,7 @@ def _image(contents: Hdf5Contents, group: h5py.Group, step: int, time: float) ->
 
 
 def _image_parts(one: Array, before: int = 0) -> dict[str, ArrayPart] | str:
-    """Three dimensions of places, z first, then one of components where there are more."""
+    """The parts of an array of an image: three dimensions z, y, x, then perhaps one of components."""
     shape = one.shape[before:]
     if len(shape) != 4:
         return parts_of(f"/{one.name}", one.dtype, shape)

@@ -1,4 +1,4 @@
-"""Times and names that an XDMF file gives to arrays of an HDF5 file beside it. All is local."""
+"""Times and names of the arrays of an HDF5 file, from an XDMF file beside it."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ _NUMBERED = re.compile(r"(.+)_(\d{1,9})\.chk")
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> NektarDataset | None:
-    """The checkpoint at a path, or the checkpoints NAME_0.chk, NAME_1.chk, ... in a directory. Local.
+    """The checkpoint at a path, or the checkpoints NAME_0.chk, NAME_1.chk, ... in a directory.
 
     :param path: a file, the directory of an Info.xml, or a directory with the checkpoints of one run.
-    :returns: None: the content is something else.
+    :returns: None if the content is something else.
     :raises IoError: it is a checkpoint, and damaged.
-    :raises InputError: there are parameters; it has none.
+    :raises InputError: parameters are given; the format has none.
     """
     single = _checkpoint(path)
     numbered = _numbered(path) if single is None and path.is_dir() else []
@@ -51,7 +51,7 @@ def _checkpoint(path: Path) -> NektarCheckpoint | None:
 
 
 def _numbered(directory: Path) -> list[tuple[int, Path]]:
-    """The checkpoints in a directory by their numbers; none where they have different names."""
+    """The checkpoints in a directory by their numbers; empty if they have different names."""
     found = [(match, entry) for entry in directory.iterdir() if (match := _NUMBERED.fullmatch(entry.name))]
     if len({match[1] for match, _ in found}) != 1:
         return []

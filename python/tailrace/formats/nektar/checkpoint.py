@@ -1,4 +1,4 @@
-"""A checkpoint of Nektar++, in whatever format."""
+"""A checkpoint of Nektar++, in any format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .definition import Definition, DefinitionError
 
 
 class ElementRow(NamedTuple):
-    """What one rank has written of one definition; -1 stands for a rank with fewer definitions than others."""
+    """The data of one definition from one rank; definition -1 stands for a rank with fewer definitions than others."""
 
     definition: int
     elements: int
@@ -25,10 +25,10 @@ EMPTY = ElementRow(-1, 0, 0)
 
 
 class NektarCheckpoint(ABC):
-    """Rows in their order, and what describes them. All is local.
+    """The rows of a checkpoint in their order, and their definitions.
 
-    Values are stored as in Nektar++: of a row field after field, of a field element after element, of an element plane
-    after plane.
+    Values are stored as in Nektar++: a row has field after field, a field element after element, an element plane after
+    plane.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,7 +63,7 @@ class NektarCheckpoint(ABC):
         """Close the files; reading opens them again."""
 
     def number_of(self, definition: Definition) -> int:
-        """The place of a definition in the list, at the end of which it is put where it is new."""
+        """The position of a definition in the list. A new definition is appended."""
         try:
             return self.definitions.index(definition)
         except ValueError:
@@ -76,7 +76,7 @@ class NektarCheckpoint(ABC):
 
 
 def check_values(definition: Definition, stored: int, elements: int, per_field: int) -> None:
-    """Hold the number of values of a row against what its definition needs.
+    """Compare the number of values of a row with its definition.
 
     :raises DefinitionError: they differ.
     """

@@ -22,7 +22,7 @@ from .definition import DefinitionError
 from .names import ELEMENTS, METADATA, ORDERS, PLANES, PROVENANCE, describe, field_names, lists, named, suffixes
 from .slabs import PIECE
 
-_MOST_ROWS = 1024  # of a decomposition that is told as an attribute
+_MOST_ROWS = 1024  # rows of a decomposition that becomes an attribute
 
 
 class NektarDataset(Dataset):
@@ -49,7 +49,7 @@ class NektarDataset(Dataset):
         self._tell_decomposition()
 
     def _tell_decomposition(self) -> None:
-        """Rows as numbers (definition, elements, values of each field), so that they can be written again."""
+        """Make an attribute of the rows (definition, elements, values of each field); a writer can repeat them."""
         rows = self._checkpoints[0].rows
         if any(one.rows != rows for one in self._checkpoints):
             self.notes.append("The decomposition differs between the steps and is not told.")
@@ -59,7 +59,7 @@ class NektarDataset(Dataset):
             self.attributes["decomposition"] = [number for row in rows for number in row]
 
     def _table(self, one: NektarCheckpoint) -> dict[str, tuple[int, str, int, Stored]]:
-        """Variables by name: definition, what it is, which field, type and shape."""
+        """Variable -> definition, kind, number of the field, type and shape."""
         found: dict[str, tuple[int, str, int, Stored]] = {}
         for k, (definition, suffix) in enumerate(zip(one.definitions, suffixes(len(one.definitions)), strict=True)):
             rows = [row for row in one.rows if row.definition == k]
@@ -142,7 +142,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _step(one: NektarCheckpoint) -> tuple[int, float]:
-    """Index and time; Nektar++ tells the time and the length of a time step."""
+    """Index and time, from the time and the time step in the metadata."""
     time, dt = _number(one.metadata.get("Time")), _number(one.metadata.get("TimeStep"))
     if time is None:
         one.notes.append("It does not say its Time; 0 is assumed.")

@@ -1,4 +1,4 @@
-"""What a checkpoint of Nektar++ says about a set of elements of one shape: their expansion, planes and fields."""
+"""The definition of a set of elements of one shape in Nektar++: expansion, planes and fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DefinitionError(ValueError):
 
 
 def bases_of(version: str) -> tuple[str, ...]:
-    """The names of the bases by their numbers in HDF5 files of a version of Nektar++; "" is taken as 5."""
+    """The names of the bases by their numbers in HDF5 files of a version of Nektar++; "" counts as 5."""
     major = re.match(r"\s*v?(\d{1,9})", version)
     return BASES_BEFORE_5 if major is not None and int(major[1]) < 5 else BASES
 
@@ -91,7 +91,7 @@ class Definition:
 
     @property
     def planes(self) -> int:
-        """How often the coefficients of an element are there: once for each homogeneous plane or line."""
+        """The number of copies of the coefficients of an element: one for each homogeneous plane or line."""
         return (1, len(self.z_ids), len(self.y_ids))[self.homogeneous]
 
     def with_fields(self, fields: tuple[str, ...]) -> Definition:
@@ -106,7 +106,7 @@ class Definition:
         return coefficients(self.shape, tuple(int(one) for one in modes[: SHAPES[self.shape]]))
 
     def values(self, elements: int, orders: NDArray[np.integer] | None = None) -> int:
-        """Values per field of so many elements.
+        """The number of values per field of `elements` elements.
 
         :param orders: (elements, directions): their numbers of modes, where `modes` is None.
         :raises DefinitionError: a number of modes is impossible.
@@ -154,9 +154,9 @@ def parse_modes(text: str) -> tuple[int, ...] | None:
 
 
 def check_planes(count: int) -> None:
-    """Refuse a number of planes, lines or strips that nobody has.
+    """Refuse an impossible number of planes, lines or strips.
 
-    :raises DefinitionError: it is so.
+    :raises DefinitionError: it is too large.
     """
     if count > _MOST_PLANES:
         raise DefinitionError(f"homogeneous planes: expected at most {_MOST_PLANES}, found {count}")

@@ -1,4 +1,4 @@
-"""Checkpoints of Nektar++ in HDF5. All is local."""
+"""Checkpoints of Nektar++ in HDF5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .slabs import PIECE, SlabFile
 
 
 class Hdf5Checkpoint(NektarCheckpoint):
-    """One file. Its metadata and rows are read when it is opened; values when they are asked for."""
+    """One file. Metadata and rows are read when it is opened, values on request."""
 
     def __init__(self, path: Path, structure: Hdf5Structure) -> None:
         super().__init__(path)
@@ -70,7 +70,7 @@ class Hdf5Checkpoint(NektarCheckpoint):
 
 
 def hdf5_checkpoint(path: Path) -> Hdf5Checkpoint | None:
-    """The checkpoint in an HDF5 file; None where it is an HDF5 file of something else.
+    """The checkpoint in an HDF5 file; None if the file has other content.
 
     :raises IoError: it is damaged.
     """

@@ -1,4 +1,4 @@
-"""Groups, attributes and rows of an HDF5 checkpoint of Nektar++ that is made. Local."""
+"""Make the groups, attributes and rows of an HDF5 checkpoint of Nektar++."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES = {name: "<f8" if name == "DATA" else "<u4" for name in COLUMNS}
 
 
 def datasets(layout: NektarLayout) -> list[str]:
-    """The large datasets of a checkpoint; those of orders and planes are there only where they have entries."""
+    """The large datasets of a checkpoint. Those of orders and planes exist only if they have entries."""
     totals = dict(zip(COLUMNS, layout.counts.sum(axis=0).tolist(), strict=True))
     return [name for name in COLUMNS if name in ("ELEMENTIDS", "DATA") or totals[name]]
 
@@ -36,7 +36,7 @@ def group_name(definition: Definition, mixed: bool) -> int:
 def make_file(
     file: h5py.File, layout: NektarLayout, metadata: Mapping[str, str], provenance: Mapping[str, str]
 ) -> None:
-    """Fill a new file with all but the values.
+    """Fill a new file with everything except the values.
 
     :raises InputError: a basis has no number in the version of Nektar++ that the provenance names.
     """

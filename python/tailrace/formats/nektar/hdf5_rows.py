@@ -1,4 +1,4 @@
-"""The rows of an HDF5 checkpoint of Nektar++: what each has of the datasets, and where. All is local."""
+"""The rows of an HDF5 checkpoint of Nektar++: the entries of each row in the datasets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .slabs import SlabFile
 class Hdf5Rows:
     """Rows of DECOMPOSITION: all, or `count` from row `first` on.
 
-    `counts` and `starts` (rows, columns of COLUMNS) are how many entries each row has, and where they begin; of some of
-    the rows, they begin at 0 until the caller adds what is before them.
+    `counts` and `starts` (rows, columns of COLUMNS) are the number of entries of each row, and where they begin. If not
+    all rows are read, starts begin at 0, and the caller must add the entries before them.
 
-    :raises IoError: it is no table of rows that fit the datasets and the groups.
+    :raises IoError: the table is damaged, or does not fit the datasets and the groups.
     """
 
     def __init__(self, file: SlabFile, structure: Hdf5Structure, first: int = 0, count: int | None = None) -> None:
@@ -54,7 +54,7 @@ class Hdf5Rows:
         return out
 
     def definition(self, row: int) -> Definition | None:
-        """The definition of a row, with its planes; None of a row without elements."""
+        """The definition of a row, with its planes; None for a row without elements."""
         if not self.counts[row, 0]:
             return None
         return with_planes(
@@ -63,7 +63,7 @@ class Hdf5Rows:
 
 
 def _checked_counts(table: NDArray[np.uint64], structure: Hdf5Structure, all_rows: bool) -> NDArray[np.int64]:
-    """The counts in rows, (rows, columns of COLUMNS), held against the datasets and the groups.
+    """The counts in rows, (rows, columns of COLUMNS), checked against the datasets and the groups.
 
     :param all_rows: the table has all rows, so that their sums are known.
     :raises DefinitionError: they do not fit.

@@ -1,4 +1,4 @@
-"""The structure of an HDF5 checkpoint of Nektar++: where its datasets lie, and its groups. All is local."""
+"""The structure of an HDF5 checkpoint of Nektar++: the places of its datasets, and its groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_GROUPS = 1 << 16
 
 @dataclass(frozen=True)
 class Slab:
-    """A contiguous dataset: its first byte, how many entries, and their type of NumPy."""
+    """A contiguous dataset: its first byte, number of entries, and NumPy type."""
 
     offset: int
     count: int
@@ -52,9 +52,9 @@ ABSENT = Slab(0, 0, "<u4")
 
 @dataclass
 class Hdf5Structure:
-    """What rank 0 finds out about a file.
+    """The structure of a file, which rank 0 reads.
 
-    :param groups: by their names, without the numbers of homogeneous planes, which each row has for itself.
+    :param groups: definitions by the names of their groups, without the homogeneous planes, which belong to the rows.
     """
 
     places: dict[str, Slab] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class Hdf5Structure:
     notes: list[str] = field(default_factory=list)
 
     def place(self, name: str) -> Slab:
-        """Of a dataset; one that is not there has no entries."""
+        """The place of a dataset; a missing dataset has no entries."""
         return self.places.get(name, ABSENT)
 
 
 def read_structure(file: IO[bytes], path: Path, size: int) -> Hdf5Structure | None:
     """The structure of an open file of `size` bytes.
 
-    :returns: None: it is an HDF5 file of something else.
+    :returns: None if the file has other content.
     :raises IoError: it is damaged; the text names the dataset, group or attribute.
     """
     try:
@@ -89,7 +89,7 @@ def read_structure(file: IO[bytes], path: Path, size: int) -> Hdf5Structure | No
 
 
 def _group(parent: h5py.Group, name: str) -> h5py.Group | None:
-    """A group that lies in the same file; links to other files are not followed."""
+    """A group in the same file; links to other files are not followed."""
     link = parent.get(name, getlink=True)
     found = parent.get(name) if isinstance(link, h5py.HardLink) else None
     return found if isinstance(found, h5py.Group) else None
@@ -144,7 +144,7 @@ class _Hdf5Reader:
             )
 
     def _is_before_5(self, root: h5py.Group, name: str) -> bool:
-        """Whether a homogeneous direction has the number that is Fourier before version 5, and later of pyramids."""
+        """Whether a homogeneous direction has the number of Fourier before version 5; since 5 it is one of pyramids."""
         group = _group(root, name)
         if group is None:
             return False

@@ -1,4 +1,4 @@
-"""Where the values of a step go in a checkpoint that is written. All is local, and the same on all ranks."""
+"""The layout of a checkpoint that is written: the place of each value. It is the same on all ranks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DECOMPOSITION = ("source", "ranks")
 
 
 class Target(NamedTuple):
-    """A part of a variable: from its entry `begin` on, `length` of them, at `offset` of a dataset."""
+    """A part of a variable: `length` entries from its entry `begin` go to `offset` of a dataset."""
 
     dataset: str
     begin: int
@@ -35,9 +35,9 @@ class NektarLayout:
     """Definitions and rows of a step.
 
     :param path: for messages.
-    :param ranks: that write; each gets a row of each definition, where the source has no decomposition that fits.
+    :param ranks: the number of writing ranks. Without a fitting decomposition, each gets a row of each definition.
     :param decomposition: "source" or "ranks".
-    :raises InputError: the variables and numbers are not those of a checkpoint; the message says what is missing.
+    :raises InputError: the variables and numbers do not make a checkpoint; the message says what is missing.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class NektarLayout:
         np.cumsum(self.counts[:-1], axis=0, out=self.starts[1:])
 
     def _refuse_merged(self) -> None:
-        """Raise an InputError for definitions that are written without their modes and would be one when read."""
+        """Raise an InputError for definitions that readers would merge, because their modes are not written."""
         modes: dict[object, tuple[int, ...] | None] = {}
         for one in self.definitions if self.mixed else ():
             without_modes = replace(one, modes=None)
@@ -137,7 +137,7 @@ class NektarLayout:
         return found[ELEMENTS], found["field"]
 
     def _rows_of(self, decomposition: Attribute | None) -> list[ElementRow] | None:
-        """The rows of the source; None where it tells none or they are those of other variables."""
+        """The rows of the source; None if it has none, or if they do not fit the variables."""
         if not isinstance(decomposition, Sequence) or isinstance(decomposition, str) or len(decomposition) % len(EMPTY):
             return None
         numbers = [int(one) for one in decomposition]
@@ -154,9 +154,9 @@ class NektarLayout:
         return rows if all(row == EMPTY or 0 <= row.definition < len(self.definitions) for row in rows) else None
 
     def _rows_per_rank(self, ranks: int) -> list[ElementRow]:
-        """A row of each definition for each rank; elements that differ in their modes stay in one row.
+        """A row of each definition for each rank. Elements with different modes stay in one row.
 
-        Rank 0 has a row of each: definitions are numbered in the order in which readers meet them.
+        Rank 0 has a row of each definition, because readers number definitions in the order of the rows.
         """
         rows = []
         for rank in range(ranks):
@@ -180,7 +180,7 @@ class NektarLayout:
 
     # ---- where it goes -----------------------------------------------------------------------------------------------
     def targets(self, name: str) -> Iterator[Target]:
-        """The places of a variable; the rows of the variable that they hold follow each other, but for planes."""
+        """The places of a variable in the file. Except for planes, they cover its rows in order."""
         k, kind, field = self._names[name]
         begin = 0
         for at, row in enumerate(self.rows):
@@ -212,7 +212,7 @@ class NektarLayout:
 
 
 def metadata_of(scalars: Mapping[str, Scalar], time: float) -> tuple[dict[str, str], dict[str, str]]:
-    """Metadata and provenance of a step: what a checkpoint has told, the time, and the other numbers and texts."""
+    """Metadata and provenance of a step: those of the source checkpoint, the time, and other numbers and texts."""
     metadata, provenance = {}, {}
     for name, value in scalars.items():
         text = f"{value:.17g}" if isinstance(value, float) else str(value)
@@ -222,13 +222,13 @@ def metadata_of(scalars: Mapping[str, Scalar], time: float) -> tuple[dict[str, s
             metadata[name.removeprefix(METADATA)] = text
         elif name.partition(".")[0] not in DESCRIBED:
             metadata[name] = text
-    if "Time" in metadata or time != 0:  # one without a time is read as of time 0
+    if "Time" in metadata or time != 0:  # a checkpoint without a time is read as time 0
         metadata["Time"] = _time_text(metadata.get("Time", ""), time)
     return metadata, provenance
 
 
 def _time_text(text: str, time: float) -> str:
-    """The text of the source, where it is that of this time."""
+    """The text of the time: that of the source, if it means the same time."""
     try:
         return text if float(text) == time else f"{time:.17g}"
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the parts of a checkpoint are called as variables and numbers of a step.
+"""The names of the parts of a checkpoint as variables and numbers of a step.
 
     u, v, p                     values of a field, one after the other
     elements                    numbers of the elements
@@ -7,7 +7,7 @@
     shape, basis, modes, fields, homogeneous, strips, lengths    the definition, in words
     metadata.Time, provenance.NektarVersion     as they are in the file
 
-Where there are several definitions, ".0", ".1", ... is put behind all names but those of the last line.
+With several definitions, all names except those of the last line get the endings ".0", ".1", ...
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ DESCRIBED = ("shape", "basis", "modes", "fields", "homogeneous", "strips", "leng
 
 
 def plain(name: str) -> str:
-    """A name of the letters that names of variables may have."""
+    """A name with only the letters that names of variables may have."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".") or "_"
 
 
 def suffixes(count: int) -> list[str]:
-    """What is put behind the names of each definition."""
+    """The endings of the names of each definition."""
     return [""] if count == 1 else [f".{one}" for one in range(count)]
 
 
@@ -67,9 +67,9 @@ def describe(definition: Definition) -> dict[str, Scalar]:
 
 
 def described(scalars: Mapping[str, Scalar], suffix: str, planes: Mapping[str, int]) -> Definition:
-    """The definition that `describe` has told; the numbers of its planes are counted only.
+    """The definition from the result of `describe`. Only the count of its planes is known, not their numbers.
 
-    :param planes: how many planes there are, by the names in `PLANES`.
+    :param planes: the number of planes, by the names in `PLANES`.
     :raises DefinitionError: something is missing or wrong.
     """
 

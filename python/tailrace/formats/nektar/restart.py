@@ -1,9 +1,9 @@
-"""Values of a checkpoint in HDF5 for the ranks of a run, without every rank reading what describes all of them.
+"""Values of a checkpoint in HDF5 for the ranks of a run. No rank reads the description of all rows.
 
-As many ranks as have written, with the elements that each of them has written: a rank reads its rows of DECOMPOSITION,
-its numbers of elements and its values; where they lie is a sum over the ranks before. With another decomposition each
-rank reads an equal share of the rows and numbers, tells the ranks that ask where their elements lie, and reads its
-elements in long pieces. A rank opens the file once.
+With the decomposition of the writers, a rank reads its rows of DECOMPOSITION, its numbers of elements and its values;
+their places are sums over the ranks before. With another decomposition, each rank reads an equal share of the rows and
+numbers, answers the ranks that ask for the places of their elements, and reads its elements in long pieces. A rank
+opens the file once.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .slabs import SlabFile
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_GAP = 64 << 10  # bytes between two elements that are rather read than left out
+_GAP = 64 << 10  # up to so many bytes between two elements are read too, instead of skipped
 _SLAB = 8 << 20  # bytes of one read, at most
 
 
 @dataclass
 class RestartPart:
-    """What a rank gets of a definition.
+    """The part of a definition that a rank gets.
 
-    :param elements: numbers of the elements, in the order in which they were asked for.
+    :param elements: numbers of the elements, in the order of the request.
     :param orders: (elements, directions) numbers of modes, where `definition.modes` is None.
-    :param values: by field; float64, element after element, of an element plane after plane.
+    :param values: field -> float64 values, element after element, each plane after plane.
     """
 
     definition: Definition
@@ -50,10 +50,10 @@ class RestartPart:
 
 @dataclass
 class Restart:
-    """The parts of a rank, and how it got them.
+    """The parts of a rank, and how they were read.
 
-    :param same_decomposition: all ranks have read what a rank before has written.
-    :param bytes_read: from the file, by this rank.
+    :param same_decomposition: every rank has read exactly the rows of one writer.
+    :param bytes_read: bytes that this rank has read from the file.
     """
 
     parts: list[RestartPart]
@@ -63,7 +63,7 @@ class Restart:
 
 
 class _CountedFile(io.RawIOBase):
-    """The file of a SlabFile for h5py, whose reads count as well."""
+    """A SlabFile as a file object for h5py; its reads are counted, too."""
 
     def __init__(self, slab: SlabFile) -> None:
         super().__init__()
@@ -85,8 +85,8 @@ def read(path: str | PathLike[str], comm: MPI.Intracomm, element_ids: ArrayLike)
     """The values of elements. Collective.
 
     :param path: an HDF5 checkpoint.
-    :param element_ids: numbers of the elements that this rank wants, each once.
-    :returns: a part for each definition that has some of them. Of planes that several ranks have written, all.
+    :param element_ids: numbers of the elements for this rank, each once.
+    :returns: a part for each definition with such elements. If several ranks have written planes of them, all planes.
     :raises InputError: elements are asked for twice or are not in the file; on all ranks.
     :raises IoError: the file is damaged, or no HDF5 checkpoint; on all ranks.
     """
@@ -125,7 +125,7 @@ class _Reading:
 
     # ---- rows --------------------------------------------------------------------------------------------------------
     def _structure(self) -> Hdf5Structure:
-        """What rank 0 finds in the file; the others open it meanwhile."""
+        """The structure, read by rank 0; meanwhile the others open the file."""
 
         def look() -> Hdf5Structure | None:
             counted = _CountedFile(self.file)
@@ -151,7 +151,7 @@ class _Reading:
         self.as_written = rows % size == 0
 
     def _place_rows(self) -> None:
-        """Where this rank's rows begin in the datasets: the sum of the rows of the ranks before."""
+        """Set where this rank's rows begin in the datasets: the sum over the ranks before."""
         mine = self.counts.sum(axis=0)
         end = np.zeros_like(mine)
         self.comm.Scan(mine, end)
@@ -166,7 +166,7 @@ class _Reading:
                 )
 
     def _name_definitions(self) -> None:
-        """The definitions of all rows, in the same order on all ranks; `which` has the number of each own row."""
+        """Collect the definitions of all rows, in the same order on all ranks; `which` has those of the own rows."""
 
         mine = agree(self.comm, lambda: [self.rows.definition(at) for at in range(len(self.counts))])
         known = self.comm.allgather(list(dict.fromkeys(own for own in mine if own is not None)))
@@ -175,7 +175,7 @@ class _Reading:
         self.which = [-1 if own is None else numbers[own] for own in mine]
 
     def _is_same(self) -> bool:
-        """Whether this rank wants what it finds in its rows; planes that other ranks have written would be missing."""
+        """Whether this rank wants exactly the elements of its rows, with all their planes."""
         self.ids = [self.rows.entries(at, "ELEMENTIDS") for at in range(len(self.counts))]
         self.each: list[NDArray[np.int64]] = []
         self.orders: list[NDArray[np.int64] | None] = []
@@ -226,7 +226,7 @@ class _Reading:
         return np.concatenate(found)
 
     def _asked_places(self) -> NDArray[np.int64]:
-        """The places of the wanted elements, from the ranks that keep them: of element i rank i modulo ranks."""
+        """The places of the wanted elements, from the ranks that know them: for element i, rank i modulo ranks."""
         size = self.comm.size
         own = self._own_places()
         kept = np.concatenate(self.comm.alltoall([own[own[:, 0] % size == rank] for rank in range(size)]))

@@ -1,4 +1,4 @@
-"""Parts of a file, read at their places. All is local."""
+"""Parts of a file, read at their places."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tailrace.core import IoError
 from tailrace.files.regular import open_descriptor
 from tailrace.formats.file_bytes import fill
 
-PIECE = 4 << 20  # bytes that are read at once where values are converted
+PIECE = 4 << 20  # bytes of one read, if values are converted
 
 
 class SlabFile:
-    """A file that is opened once, with the first byte that is read; `bytes_read` counts."""
+    """A file that is opened once, at the first read; `bytes_read` counts the bytes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class SlabFile:
 
     @property
     def descriptor(self) -> int:
-        """The descriptor of the open file: no file object of Python, which warns where it is dropped before `close`."""
+        """The descriptor of the open file. A file object of Python would warn if it is dropped before `close`."""
         if self._descriptor is None:
             self._descriptor = open_descriptor(self.path)
         return self._descriptor

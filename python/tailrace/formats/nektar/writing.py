@@ -1,4 +1,4 @@
-"""What the writers of checkpoints of Nektar++ share: names of files, options, and parts of variables."""
+"""The base of the writers of Nektar++ checkpoints: names of files, options, and parts of variables."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MOST_ID = (1 << 32) - 1
 
 
 class NektarWriter(Writer):
-    """Checkpoints. A path that ends with .fld, .rst or .chk is one; another is a directory of NAME_0.chk, ...
+    """Checkpoints. A path that ends with .fld, .rst or .chk is one file; another path is a directory of NAME_0.chk, ...
 
-    The option `decomposition` says which rows there are: "source" (default) those of the checkpoint that the step comes
-    from, or "ranks" one of each definition for each rank that writes. Values go into an HDF5 file beside the target.
+    The option `decomposition` chooses the rows: "source" (default) takes those of the source checkpoint, "ranks" makes
+    one row of each definition for each writing rank. Values go into an HDF5 file beside the target.
     """
 
     known: ClassVar[Mapping[str, tuple[str, ...]]] = {"decomposition": DECOMPOSITION}
@@ -75,7 +75,7 @@ class NektarWriter(Writer):
         agree(self.comm, self._fill_orders)
 
     def check(self, layout: NektarLayout) -> None:
-        """Refuse what the format cannot hold."""
+        """Check that the format can hold the step."""
 
     def _make_room(self) -> None:
         target = self._target()
@@ -83,7 +83,7 @@ class NektarWriter(Writer):
             Path(self.path).mkdir(parents=True, exist_ok=True)
         if os.path.lexists(target):
             raise IoError(f"{target}: is there already; nothing is replaced")
-        self._draft.unlink(missing_ok=True)  # of a program that was killed
+        self._draft.unlink(missing_ok=True)  # left by a killed program
 
     def _fill_orders(self) -> None:
         assert self.layout is not None
@@ -125,7 +125,7 @@ class NektarWriter(Writer):
 
     @abstractmethod
     def finish(self, target: Path) -> None:
-        """Put the checkpoint, whose values are in the draft, to its place. Collective."""
+        """Make the checkpoint at its place from the values in the draft. Collective."""
 
     def abandon_step(self) -> None:  # noqa: D102
         if self._file is not None:

@@ -1,4 +1,4 @@
-"""Checkpoints of Nektar++ in XML: one file, or a directory with one file of each rank. All is local."""
+"""Checkpoints of Nektar++ in XML: one file, or a directory with one file per rank."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_OPEN = 8  # texts whose place is remembered
 
 @dataclass(frozen=True)
 class _RowSource:
-    """Where the values of a row are."""
+    """The place of the values of a row."""
 
     file: int
     offset: int
@@ -40,7 +40,7 @@ class _RowSource:
 
 
 class XmlCheckpoint(NektarCheckpoint):
-    """Opening reads all tags; the values are decompressed when they are asked for, from the first on."""
+    """Opening reads all tags. Values are decompressed on request, always from the first one on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -54,7 +54,7 @@ class XmlCheckpoint(NektarCheckpoint):
 
     # ---- opening -----------------------------------------------------------------------------------------------------
     def add_file(self, path: Path, structure: XmlStructure) -> int:
-        """Take in the sets of elements of a file; returns how many elements they have."""
+        """Add the sets of elements of a file; returns the number of their elements."""
         self._files.append(SlabFile(path))
         self.files.append(str(path))
         elements = 0
@@ -69,7 +69,7 @@ class XmlCheckpoint(NektarCheckpoint):
         return elements
 
     def even(self, ends: list[int]) -> None:
-        """Give each file as many rows as the one with most, as HDF5 checkpoints have them.
+        """Give every file the same number of rows, as in HDF5 checkpoints, by adding empty rows.
 
         :param ends: the number of rows with each file.
         """
@@ -112,7 +112,7 @@ class XmlCheckpoint(NektarCheckpoint):
         return ElementRow(self.number_of(definition), len(ids), values), source
 
     def remember_partition(self, name: str, expected: int, found: int) -> None:
-        """Keep how many elements Info.xml and the file of a rank have, for `check`."""
+        """Store the numbers of elements in Info.xml and in the file of a rank, for `check`."""
         self._partitions.append((name, expected, found))
 
     # ---- reading -----------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def _orders(text: str, elements: int, definition: Definition) -> NDArray[np.int3
 def xml_checkpoint(path: Path) -> XmlCheckpoint:
     """The checkpoint in an XML file, or in the directory of an Info.xml.
 
-    :raises IoError: it is damaged, or no checkpoint.
+    :raises IoError: it is damaged, or not a checkpoint.
     """
     first = path / "Info.xml" if path.is_dir() else path
     structure = read_structure(first)
@@ -249,7 +249,7 @@ def _of_ranks(directory: Path, info: Path, structure: XmlStructure) -> XmlCheckp
 
 
 def _inside(directory: Path, name: str, info: Path) -> Path:
-    """The file of a rank; a name in a file must not lead out of the directory."""
+    """The path of the file of a rank; its name must not lead out of the directory."""
     if not name or name in (".", "..") or "/" in name or "\0" in name:
         raise IoError(f"{info}: expected the name of a file beside it, found '{name[:80]}'")
     path = directory / name

@@ -1,4 +1,4 @@
-"""The structure of an XML file of Nektar++: its metadata, and where its texts of values lie. All is local.
+"""The structure of an XML file of Nektar++: its metadata, and the places of its texts of values.
 
 The texts of values are not read: they are skipped up to their end.
 """
@@ -23,7 +23,7 @@ _FOREIGN = ("GEOMETRY", "EXPANSIONS", "CONDITIONS")  # of meshes and sessions
 
 @dataclass
 class ElementsBlock:
-    """The attributes of a set of elements, and where the text of its values lies: first byte and number of bytes."""
+    """The attributes of a set of elements, and the place of the text of its values: first byte and number of bytes."""
 
     attributes: dict[str, str]
     offset: int
@@ -32,7 +32,7 @@ class ElementsBlock:
 
 @dataclass
 class XmlStructure:
-    """What a file says. `partitions` are the names of the files of the ranks, with the numbers of their elements."""
+    """The content of a file. `partitions` has the names of the files of the ranks, with their element numbers."""
 
     metadata: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class XmlStructure:
 def read_structure(path: Path) -> XmlStructure:
     """The structure of a file.
 
-    :raises IoError: it is no XML, has entities, or is something else than a checkpoint; the text names line and column.
+    :raises IoError: it is not XML, has entities, or is not a checkpoint; the text names line and column.
     """
     reader = _XmlReader(path)
     with open_regular(path, "rb", buffering=0) as file:
@@ -90,7 +90,7 @@ class _XmlReader:
             self._parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise self._wrong(f"expected XML, found: {expat.errors.messages.get(error.code, error)}") from None
-        except (LookupError, ValueError) as error:  # an encoding that nobody knows, or that the parser cannot read
+        except (LookupError, ValueError) as error:  # an unknown encoding, or one that the parser cannot read
             raise self._wrong(f"expected XML, found: {error}") from None
 
     def _wrong(self, why: str) -> IoError:

@@ -1,4 +1,4 @@
-"""The values in a text of an XML checkpoint, base64 of a zlib stream: read in order. All is local."""
+"""The values in a text of an XML checkpoint, base64 of a zlib stream: read in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RATIO = 1032  # zlib makes no text shorter than this
 
 
 def most_bytes(letters: int) -> int:
-    """More than what a text of so many letters can hold."""
+    """An upper bound of the bytes in a text of `letters` letters."""
     return (letters * 3 // 4 + 16) * _RATIO
 
 
@@ -35,7 +35,7 @@ class XmlValues:
         self._zlib = zlib.decompressobj()
 
     def read(self, descriptor: int, begin: int, view: memoryview) -> None:
-        """Fill `view` with bytes from `begin` on, from a descriptor; going back starts again from the first.
+        """Fill `view` with bytes from `begin` on; going back starts again from the first byte.
 
         :raises IoError: the text is damaged, or has fewer or more bytes.
         """
@@ -59,7 +59,7 @@ class XmlValues:
         return piece
 
     def _some(self, descriptor: int, most: int) -> bytes:
-        """Up to `most` bytes of values; none at the end."""
+        """Up to `most` bytes of values; b"" at the end."""
         while not self._zlib.eof:
             if not self._waiting:
                 self._waiting = self._decoded(descriptor)
@@ -82,7 +82,7 @@ class XmlValues:
             raise self._wrong("expected the end of a zlib stream behind the values, found the end of the text")
 
     def _decoded(self, descriptor: int) -> bytes:
-        """The next bytes of the zlib stream; none at the end of the text."""
+        """The next bytes of the zlib stream; b"" at the end of the text."""
         while self._letters < self.length:
             some = min(_TEXT, self.length - self._letters)
             text = os.pread(descriptor, some, self.offset + self._letters)

@@ -31,7 +31,7 @@ _HEAD = '<?xml version="1.0" encoding="utf-8" ?>\n<NEKTAR>\n'
 
 
 class NektarXmlWriter(NektarWriter):
-    """XML. The option `layout` is "file", or "directory" with Info.xml and a file of each rank that has elements.
+    """XML. The option `layout` is "file", or "directory": Info.xml and a file for each rank with elements.
 
     The default is a file on one rank and a directory on several. The values are collected in an HDF5 file beside the
     target, which is removed in the end.
@@ -69,7 +69,7 @@ class NektarXmlWriter(NektarWriter):
         on_root(self.comm, self._draft.unlink)
 
     def _source(self, new: Path, how: str) -> Hdf5Checkpoint:
-        remove(new)  # of a program that was killed
+        remove(new)  # left by a killed program
         if how == "directory":
             new.mkdir()
         found = hdf5_checkpoint(self._draft)
@@ -77,7 +77,7 @@ class NektarXmlWriter(NektarWriter):
         return found
 
     def _write_mine(self, directory: Path, source: Hdf5Checkpoint) -> tuple[str, str] | None:
-        """This rank's file, with the rows of its share; nothing where they have no elements."""
+        """Write this rank's file with its share of the rows; None if they have no elements."""
         rank, size = self.comm.rank, self.comm.size
         rows = range(len(source.rows) * rank // size, len(source.rows) * (rank + 1) // size)
         if not any(source.rows[at].elements for at in rows):
@@ -125,7 +125,7 @@ def _elements(source: Hdf5Checkpoint, row: int) -> NDArray[np.int64]:
 
 
 def _write_elements(file: IO[str], source: Hdf5Checkpoint, row: int, definition: Definition, own: Definition) -> None:
-    """A row as a tag; `own` has the modes, which the HDF5 file may have for each element."""
+    """Write a row as a tag; `own` has the modes, which the HDF5 file may store per element."""
     said = {"FIELDS": ",".join(definition.fields), "SHAPE": definition.shape_text, "BASIS": ",".join(definition.basis)}
     if definition.homogeneous:
         said["HOMOGENEOUSLENGTHS"] = numbers_text(definition.lengths)
@@ -147,7 +147,7 @@ def _write_elements(file: IO[str], source: Hdf5Checkpoint, row: int, definition:
 
 
 def _text(source: Hdf5Checkpoint, row: int, fields: int) -> Iterator[str]:
-    """The values of a row as Nektar++ writes them: base64 of a zlib stream, filled up so that no '=' is needed."""
+    """The values of a row as Nektar++ writes them: base64 of a zlib stream, padded so that no '=' is needed."""
     packed, left = zlib.compressobj(), b""
     count = source.rows[row].values
     for field in range(fields):

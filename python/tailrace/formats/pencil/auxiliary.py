@@ -1,4 +1,4 @@
-"""Averages, slices, time series, particles and stalkers: what a data directory has beside snapshots. All is local."""
+"""Averages, slices, time series, particles and stalkers: the other files of a data directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .run.run import PencilRun, data_above, find_data, run_in
 from .time_series import TimeSeriesColumns, is_time_series
 
 _MOST_LISTED = 1000
-# What is asked of the name of a file, and what opens it.
+# A test for the name of a file, and the function that opens it.
 _KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path, PencilRun], Dataset]], ...] = (
     (is_average, averages_at),
     (is_slice, slices_at),
@@ -36,9 +36,9 @@ def _opener(path: Path) -> Callable[[Path, PencilRun], Dataset] | None:
 
 
 def auxiliary_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
-    """The averages, slices, particles, stalkers or the time series in a file; None where it is none of them.
+    """The averages, slices, particles, stalkers or the time series in a file; None for another file.
 
-    :param parameters: "names" of averages, with commas, where no file tells them.
+    :param parameters: "names" of averages, with commas, if no file has them.
     :raises IoError: it is damaged, or its data directory is.
     :raises InputError: a parameter is unknown or wrong.
     """
@@ -61,7 +61,7 @@ def auxiliary_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
 
 
 def _alone(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
-    """What a directory without snapshots holds, where that is one thing, as after a conversion."""
+    """The only content of a directory without snapshots, as after a conversion; None if it has several."""
     data = find_data(path) or (path if (path / "time_series.h5").is_file() else None)
     files = [] if data is None else [Path(file) for file in auxiliary_in(data)]
     if data is not None and {file.name for file in files} == {"time_series.dat", "time_series.h5"}:
@@ -81,14 +81,14 @@ def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -
 
 
 def run_beside(path: Path) -> PencilRun | None:
-    """The run of the data directory that a file is in; None where it is in none, or no file tells its sizes."""
+    """The run of the data directory of a file; None if it is not in one, or if no file has the sizes."""
     data = data_above(path)
     known = data is not None and ((data / "dim.dat").is_file() or (data / "grid.h5").is_file())
     return run_in(data) if data is not None and known else None
 
 
 def auxiliary_in(data: Path) -> list[str]:
-    """Paths of what can be opened for itself in a data directory; at most 1000, in the order of their names."""
+    """Paths in a data directory that can be opened by themselves; at most 1000, in the order of their names."""
     found: list[Path] = []
     for name in ("time_series.dat", "time_series.h5"):
         if (data / name).is_file() and is_time_series(data / name):
@@ -100,5 +100,5 @@ def auxiliary_in(data: Path) -> list[str]:
     for directory in directories:
         for path in sorted(directory.iterdir()) if directory.is_dir() else ():
             if _opener(path) is not None:
-                files.setdefault(path.name, path)  # of processes, the first that has it stands for all
+                files.setdefault(path.name, path)  # the file of the first process stands for those of all
     return [str(path) for path in [*found, *files.values()] if path.is_file()][:_MOST_LISTED]

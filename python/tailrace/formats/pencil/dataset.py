@@ -1,4 +1,4 @@
-"""What all datasets of the Pencil Code that are no snapshots share. Local."""
+"""The base of all datasets of the Pencil Code except snapshots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .run.run import PencilRun
 class PencilDataset(Dataset):
     """Averages, slices, particles, stalkers or a time series.
 
-    :param kind: what the file is, for a writer of the same format: "averages/z", "PVAR".
+    :param kind: the kind of file, for a writer of the same format: "averages/z", "PVAR".
     """
 
     format = "pencil"

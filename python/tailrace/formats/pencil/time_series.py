@@ -1,4 +1,4 @@
-"""`time_series.dat` and `time_series.h5`: what a run has printed at its time steps. All functions are local."""
+"""`time_series.dat` and `time_series.h5`: the numbers that a run has printed at its time steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST = 1 << 17  # letters of a line
 
 
 def is_time_series(path: Path) -> bool:
-    """By its first line, or by the groups of an HDF5 file of that name."""
+    """Whether a file is a time series: by its first line, or by the groups of an HDF5 file of that name."""
     if path.suffix == ".h5":
         return path.name == "time_series.h5" and is_hdf5(path) and _has_columns(path)
     head = peek(path, 400)
@@ -41,7 +41,7 @@ def _has_columns(path: Path) -> bool:
 
 
 def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
-    """The columns by name: `step` as int64, `time` and what else was printed as float64; and notes.
+    """The columns by name, `step` as int64, `time` and the others as float64; and notes.
 
     :raises IoError: it is damaged.
     """
@@ -89,7 +89,7 @@ def _from_text(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _parts(path: Path) -> list[tuple[list[str], list[list[float]]]]:
-    """Names and rows: a line of names stands again where a run has begun with other columns."""
+    """Names and rows. A new line of names comes when a run has restarted with other columns."""
     parts: list[tuple[list[str], list[list[float]]]] = []
     count = 0
     with open_regular(path, encoding="latin-1") as file:
@@ -125,7 +125,7 @@ def _row(path: Path, number: int, line: str, count: int) -> list[float]:
 
 
 def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
-    """One dataset for each number: /<column>/<iteration>."""
+    """Read a file with one dataset for each number: /<column>/<iteration>."""
     with open_hdf5(path) as file:
         groups = [str(name) for name in file if has_group(file, name)]
         if "t" not in groups or len(groups) > _MOST_COLUMNS:
@@ -150,7 +150,7 @@ def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
 class TimeSeriesColumns(PencilDataset):
     """A time series as one step: each column is a list with one column and a row for each time.
 
-    :param run: that it is of, where its data directory is known.
+    :param run: its run, if the data directory is known.
     :raises IoError: it is damaged.
     """
 

@@ -1,4 +1,4 @@
-"""SION containers of other programs: their streams as bytes, and as variables where a description is given."""
+"""SION containers of other programs: their streams as bytes, or with a description as variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _START = 8  # bytes: the name of the format, and four numbers for the byte order
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
-    """The dataset of the first file of a container; None where there is none.
+    """The dataset of the first file of a container; None for another file.
 
     :param parameters: "description": the path of a file in TOML, see `tailrace.formats.sion.description`; by default
         the one beside the container with its name and ".toml" behind it, if there is one.
@@ -25,13 +25,13 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
     if not path.is_file():
         return None
     start = head(path, _START)
-    if start[:4] != b"sion" or (start[4:] and min(start[4:]) >= ord("\t")):  # a text that begins so
+    if start[:4] != b"sion" or (start[4:] and min(start[4:]) >= ord("\t")):  # a text that begins with "sion"
         return None
     given = dict(parameters or {})
     beside = path.with_name(f"{path.name}.toml")
     description = given.pop("description", str(beside) if beside.is_file() else None)
     if given:
         raise InputError(f"{path}: a SION container has the parameter 'description', not {', '.join(given)}")
-    from .dataset import SionDataset  # which loads h5py
+    from .dataset import SionDataset  # loads h5py
 
     return SionDataset(str(path), description)

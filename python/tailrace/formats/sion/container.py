@@ -1,7 +1,7 @@
-"""SION containers of any program: one stream of bytes for each task (rank), in one file or several. All is local.
+"""SION containers of any program: one stream of bytes for each task (rank), in one file or several.
 
 The layout is that of SIONlib, file format versions 1 to 5: a header, then in each block one chunk of each task,
-then how many bytes of each chunk are used.
+then the number of used bytes of each chunk.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _PIECE = 1 << 16  # bytes of a stream that are read at once to find keys
 
 @dataclass(frozen=True)
 class SionTask:
-    """Where the stream of a task is."""
+    """The place of the stream of a task."""
 
     file: int
-    start: int  # of its first chunk
+    start: int  # offset of its first chunk
     chunk: int  # bytes
     skip: int  # from one chunk to the next
     ends: tuple[int, ...]  # length of the stream up to the end of each chunk
@@ -95,7 +95,7 @@ class Container:
                 done += size
 
     def places(self, task: int, offset: int, count: int) -> Iterator[tuple[int, int]]:
-        """Where `count` bytes of a stream from `offset` on lie in its file: (offset there, bytes) of each part.
+        """The places of `count` bytes of a stream from `offset` in its file: (offset there, bytes) of each part.
 
         :raises IoError: the stream ends before.
         """
@@ -114,7 +114,7 @@ class Container:
             offset, block = offset + size, block + 1
 
     def array(self, task: int, segments: Iterable[tuple[int, int]], shape: Triple, dtype: str) -> FlatArray:
-        """The array in parts of a stream, (offset, length) each.
+        """The array that lies in parts of a stream, (offset, length) each.
 
         :raises IoError: the stream ends before.
         """
@@ -122,7 +122,7 @@ class Container:
         return FlatArray(self.files[self.tasks[task].file], 0, shape, dtype, pieces)
 
     def pairs(self, task: int) -> dict[int, list[tuple[int, int]]]:
-        """Where the values of each key are in a stream, (offset, length), in the order in which they were written.
+        """The places (offset, length) of the values of each key in a stream, in the order in which they were written.
 
         :raises IoError: the stream is damaged.
         """
@@ -131,7 +131,7 @@ class Container:
         return self._pairs[task]
 
     def forget_pairs(self) -> None:
-        """Forget where keys are, which takes memory."""
+        """Free the memory of the places of keys."""
         self._pairs.clear()
 
     def _find_pairs(self, task: int) -> dict[int, list[tuple[int, int]]]:
@@ -235,7 +235,7 @@ def read_header(path: Path, number: int) -> Header:
 
 
 def _tables(path: Path, header: Header) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
-    """Ranks and chunk sizes of the tasks of a file, the used bytes (blocks, tasks), and where those end."""
+    """Ranks and chunk sizes of the tasks of a file, the used bytes (blocks, tasks), and the end of that table."""
     n = header.tasks
     raw = _bytes_at(path, _RANKS_AT, 16 * n + 12)
     table = np.frombuffer(raw, f"{header.order}i8", 2 * n).reshape(2, n)
@@ -266,7 +266,7 @@ def _tables(path: Path, header: Header) -> tuple[NDArray[Any], NDArray[Any], NDA
 
 
 def _tasks_of(path: Path, header: Header, number: int) -> dict[int, tuple[SionTask, int]]:
-    """The streams in a file by their task, and their places in it."""
+    """The streams in a file by task, with their positions in it."""
     ranks, chunks, lengths, _ = _tables(path, header)
     skip, blocks = int(chunks.sum()), len(lengths) - 1
     start = _rounded(_HEADER + 16 * header.tasks, header.block)
@@ -288,7 +288,7 @@ def _tasks_of(path: Path, header: Header, number: int) -> dict[int, tuple[SionTa
 
 
 def _mapping(path: Path, header: Header) -> list[tuple[int, int]] | None:
-    """File and place of each task, from the end of the first of several files."""
+    """File and position of each task, from the end of the first of several files; None for one file."""
     if header.files == 1:
         return None
     end = _tables(path, header)[3]

@@ -1,4 +1,4 @@
-"""The streams of a SION container as variables. All is local."""
+"""The streams of a SION container as variables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tailrace.text import counted
 from .container import Container, open_container
 from .description import DescribedVariable, read_description
 
-_MOST_TOLD = 64  # tasks, each of which has its own line in the notes
+_MOST_TOLD = 64  # tasks up to this number get their own lines in the notes
 
 
 @dataclass(frozen=True)
 class Piece:
-    """The part of a variable that a task has: its bytes in the stream, (offset, length) each, and its box."""
+    """The part of a variable in one task: its bytes in the stream, (offset, length) each, and its box."""
 
     task: int
     segments: tuple[tuple[int, int], ...]
@@ -131,7 +131,7 @@ class SionDataset(Dataset):
             self._variables[f"{one.name}_task_{task}"] = SionVariable(dtype.str, stored, (piece,))
 
     def _segments(self, container: Container, one: DescribedVariable, task: int) -> tuple[tuple[int, int], ...]:
-        """What a stream, or the value of a key, has from the offset on."""
+        """The bytes of a stream, or of the value of a key, from the offset on."""
         if one.key is None:
             if container.has_keys:
                 raise InputError(
@@ -171,7 +171,7 @@ class SionDataset(Dataset):
         return shape
 
     def _places(self, one: DescribedVariable, shapes: list[Triple]) -> tuple[Triple, list[Triple]]:
-        """The shape of the whole, and where the part of each task begins."""
+        """The shape of the whole, and the first point of the part of each task."""
         if one.shape is None:
             starts, rows = [], 0
             for _, count, _ in shapes:
@@ -225,7 +225,7 @@ class SionDataset(Dataset):
 
 
 def _cut(segments: tuple[tuple[int, int], ...], size: int | None, skip: int = 0) -> tuple[tuple[int, int], ...]:
-    """The bytes behind the first `skip`, and of them the first `size`."""
+    """The segments without their first `skip` bytes, and at most `size` bytes of the rest."""
     result = []
     for offset, length in segments:
         drop = min(skip, length)

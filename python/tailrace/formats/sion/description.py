@@ -1,4 +1,4 @@
-"""A description in TOML of what the streams of a SION container hold.
+"""A description in TOML of the content of the streams of a SION container.
 
 time = 0.5                   # of the step, if known
 index = 100
@@ -93,9 +93,9 @@ class SionDescription(_Table):
 
 
 def read_description(path: Path) -> SionDescription:
-    """Read and check such a file. Local.
+    """Read and check a description.
 
-    :raises ConfigError: it has all problems of the file.
+    :raises ConfigError: the file is wrong; the error lists all problems.
     """
     document = read_toml(path)
     try:

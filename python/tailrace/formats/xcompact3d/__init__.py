@@ -1,7 +1,7 @@
 """Files of Xcompact3D and of 2DECOMP&FFT: snapshots, XDMF, statistics, restart files, histories, probes.
 
 The layouts are those of Xcompact3D since 2020. The files of fields have no header and no time: the input file of the
-run, beside them or one directory above, tells their points and times.
+run, beside them or one directory above, has their points and times.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .xdmf import XdmfSnapshots, is_xdmf
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
-    """What Xcompact3D has written at a path: a run, its `data`, its `statistics`, or one of its files. Local.
+    """The dataset of Xcompact3D at a path: a run, its `data`, its `statistics`, or one of its files.
 
-    :returns: None where it is nothing of Xcompact3D.
-    :raises IoError: it is, but it is damaged or incomplete.
-    :raises InputError: there is a parameter; there are none.
+    :returns: None for content of other programs.
+    :raises IoError: it is damaged or incomplete.
+    :raises InputError: parameters are given; the format has none.
     """
     found = _dataset_at(path)
     if found is not None and parameters:
@@ -112,7 +112,7 @@ def _file(path: Path) -> Dataset | None:
 
 
 def _run_of(path: Path) -> Xcompact3dRun | None:
-    """The run of a file: its input file is in the same directory, or in that above."""
+    """The run of a file, from the input file in its directory or in the one above."""
 
     source = find_input(path.parent) or find_input_above(path.parent)
     return read_run(source) if source else None

@@ -1,4 +1,4 @@
-"""Datasets whose variables lie in files without structure. All is local."""
+"""Datasets whose variables lie in files without structure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored, Triple
 
 _REALS = {8: "<f8", 4: "<f4"}
-_VECTORS = {"B": ("B_x", "B_y", "B_z"), "J": ("J_x", "J_y", "J_z")}  # of magnetohydrodynamics
+_VECTORS = {"B": ("B_x", "B_y", "B_z"), "J": ("J_x", "J_y", "J_z")}  # fields of magnetohydrodynamics
 # Not "q": the critq of Xcompact3D (2025-08) is not the second invariant; its mean is not zero in a closed box.
 _ALIASES = {"pressure": "pp", "vorticity": "vort"}
 
 
 class FlatDataset(Dataset):
-    """Steps of arrays in flat files; a derived class says where they are."""
+    """Steps of arrays in flat files; a derived class gives their places."""
 
     format = "xcompact3d"
 
@@ -33,11 +33,11 @@ class FlatDataset(Dataset):
     def arrays(self, position: int) -> dict[str, FlatArray]:
         """The arrays of a step.
 
-        :raises IoError: a file has not the size that it must have.
+        :raises IoError: a file has the wrong size.
         """
 
     def array(self, position: int, name: str) -> FlatArray:
-        """One of them."""
+        """One array of a step."""
         return self.arrays(position)[name]
 
     def variables(self, position: int) -> dict[str, Stored]:
@@ -78,13 +78,13 @@ class FlatDataset(Dataset):
 
 
 def known_aliases(steps: Iterable[Collection[str]]) -> dict[str, str]:
-    """Our names of the variables that some step has under another name."""
+    """Our names for variables that a step has under another name."""
     names = set().union(*steps)
     return {ours: theirs for ours, theirs in _ALIASES.items() if theirs in names}
 
 
 def entries(directory: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """What a directory has with such names, in their order; [] where it cannot be listed."""
+    """The entries of a directory with such names, sorted; [] if it cannot be listed."""
     try:
         return sorted(entry for entry in directory.iterdir() if pattern.fullmatch(entry.name))
     except OSError:
@@ -92,9 +92,9 @@ def entries(directory: Path, pattern: re.Pattern[str]) -> list[Path]:
 
 
 def fitting(path: Path, shapes: list[Triple]) -> FlatArray:
-    """The array that fills a file: of the first shape that fits with float64 or float32.
+    """The array that fills a file, with the first shape that fits its size as float64 or float32.
 
-    :raises IoError: none does.
+    :raises IoError: no shape fits.
     """
     size = size_of(path)
     for shape in shapes:

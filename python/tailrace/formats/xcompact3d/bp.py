@@ -1,4 +1,4 @@
-"""The BP directories that Xcompact3D writes through ADIOS2; they have no times. All is local."""
+"""The BP directories that Xcompact3D writes through ADIOS2; they have no times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_BYTES = 1 << 16  # of a snapN.ini
 
 
 def find_bp(directory: Path) -> list[Path]:
-    """The BP directories of a run: of snapshots first."""
+    """The BP directories of a run, those of snapshots first."""
     names = [f"{name}.{kind}" for name in ("data", "checkpoint", "statistics") for kind in ("bp4", "bp5", "bp")]
     return [directory / name for name in names if is_foreign_bp(directory / name)]
 
@@ -29,10 +29,10 @@ def find_bp(directory: Path) -> list[Path]:
 def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
     """The steps of a BP directory, with the grid and the times of its run.
 
-    :returns: None where it is a series of Tailrace.
+    :returns: None for a series of Tailrace.
     :raises IoError: it is damaged.
     """
-    from tailrace.formats.generic import bp  # which loads h5py
+    from tailrace.formats.generic import bp  # loads h5py
 
     found = bp.dataset_at(path)
     if found is None:
@@ -55,7 +55,7 @@ def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
 
 
 def _step(path: Path, at: int, run: Xcompact3dRun) -> tuple[int, float]:
-    """Time step and time of a step: from its `snapN.ini`, else counted."""
+    """Time step and time of a step, from its `snapN.ini`, or else from its position."""
     index, time = run.step(at + 1)
     text = peek(path, _MOST_BYTES)
     if not text:

@@ -1,4 +1,4 @@
-"""The restart file of Xcompact3D: arrays one after the other, with `restart.info` beside it. All is local."""
+"""The restart file of Xcompact3D: arrays one after the other, with `restart.info` beside it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .run import MOST_POINTS, Xcompact3dRun, read_namelist, refuse_problems, wit
 
 INFO = "restart.info"
 _EARLIER = {2: (2,), 3: (2, 3)}  # itimescheme -> the right-hand sides that are stored
-_LEVELS = {1: (1, 2), 2: (2, 3), 3: (3, 4), 4: (4, 5), 5: (2, 3), 6: (2, 5)}  # of drho, of rho
+_LEVELS = {1: (1, 2), 2: (2, 3), 3: (3, 4), 4: (4, 5), 5: (2, 3), 6: (2, 5)}  # stored levels of drho and of rho
 
 
 class Xcompact3dCheckpoint(FlatDataset):
     """The state of a run at one time step; `pp` is on the cells and holds pressure times a part of dt.
 
-    :param run: from the input file; None where there is none.
+    :param run: the run from the input file; None without one.
     """
 
     format = "xcompact3d-checkpoint"
@@ -83,7 +83,7 @@ def layout(run: Xcompact3dRun) -> list[str]:
 def placed(path: Path, run: Xcompact3dRun, dtype: str, cells: Triple) -> dict[str, FlatArray]:
     """The arrays of a restart file, by their names.
 
-    :param cells: of the pressure.
+    :param cells: the cells of the pressure.
     """
     arrays: dict[str, FlatArray] = {}
     offset = 0
@@ -94,7 +94,7 @@ def placed(path: Path, run: Xcompact3dRun, dtype: str, cells: Triple) -> dict[st
 
 
 def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[list[tuple[int, float]], Xcompact3dRun]:
-    """The step, and the run with what the file says of it."""
+    """The step, and the run, completed from the file."""
     nml = read_namelist(info, "Time")
     index = within(nml, "Time", "itime", 0, 1 << 40)
     time = nml.real("Time", "tfield")
@@ -123,7 +123,7 @@ def read_info(info: Path, run: Xcompact3dRun | None, notes: list[str]) -> tuple[
 
 
 def _find_width(path: Path, run: Xcompact3dRun, names: list[str]) -> tuple[int, Triple] | None:
-    """Bytes of a real number, and the shape of the cells; None where the file's size fits to nothing."""
+    """Bytes of a real number, and the shape of the cells; None if nothing fits the file's size."""
     size, nodes = size_of(path), math.prod(run.points) * (len(names) - 1)
     if run.ends is not None:
         choices = [run.cells]

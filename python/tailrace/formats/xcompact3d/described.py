@@ -1,4 +1,4 @@
-"""Data sets that an `input.json` of Py4Incompact3D describes. All is local."""
+"""Data sets that an `input.json` of Py4Incompact3D describes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _KINDS = ("BCx", "BCy", "BCz")
 
 
 class Py4Dataset(FlatDataset):
-    """Fields whose names of files, sizes and boundaries are in a JSON file.
+    """Fields whose file names, sizes and boundaries are in a JSON file.
 
-    A field has the file of its name, or the files of its name with a number: `ux12`, `ux0012`, `ux-12.bin`.
+    A field has a file of its name, or files of its name with a number: `ux12`, `ux0012`, `ux-12.bin`.
     """
 
     format = "py4incompact3d"
@@ -68,7 +68,7 @@ class Py4Dataset(FlatDataset):
         if kind and not y:
             cells = points[1] - (kinds[1] != 0)
             y = stretched(points[1], cells, lengths[1], kind, self._positive(properties, "beta", BETAS))
-        beta = properties.get("beta")  # where the places are given it may be missing
+        beta = properties.get("beta")  # may be missing if the coordinates are given
         known = kind and isinstance(beta, int | float) and BETAS[0] <= beta <= BETAS[1]
         law: tuple[tuple[str, Attribute], ...] = (("istret", kind), ("beta", float(beta))) if known else ()
         x, ly, z = lengths
@@ -98,7 +98,7 @@ class Py4Dataset(FlatDataset):
         return found
 
     def _inside(self, name: str) -> Path:
-        """A file that the text names; an absolute name of another machine is that of a file beside the text."""
+        """A file that the text names. An absolute name from another machine means a file beside the text."""
         try:
             return inside(self._where, name)
         except IoError:
@@ -124,9 +124,9 @@ class Py4Dataset(FlatDataset):
 
 
 def described_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Py4Dataset | None:
-    """The data set that a JSON file of Py4Incompact3D describes; None where the file is none.
+    """The data set that a JSON file of Py4Incompact3D describes; None for another file.
 
-    :raises IoError: it is one, and a value is missing or wrong.
+    :raises IoError: a value is missing or wrong.
     """
     if not peek(path, 64).lstrip().startswith(b"{"):
         return None

@@ -31,17 +31,17 @@ HISTORY_COLUMNS = ("t", "kinetic_energy", "dissipation", "dissipation2", "enstro
 
 
 def read_time_evol(path: str | Path, dt: float | None = None, notes: list[str] | None = None) -> NDArray[Any]:
-    """The history of a Taylor-Green run, with corrected times. Local.
+    """The history of a Taylor-Green run, with corrected times.
 
     Xcompact3D prints (itime - 1) dt beside the averages of step itime, so the time of every row is one step too early.
     This function returns the correct times. All columns are averages over the volume: `kinetic_energy` = <u.u>/2,
     `dissipation` = 2 nu <S_ij S_ij>, `dissipation2` = -nu <u . lap u>, `enstrophy` = <w.w>/2, with U = L = 1.
 
-    A last line without its end, which a run is still writing, is left out. Of rows of the same time, which a restarted
-    run has written again, the last one is taken.
+    A last line without line end is left out: a run may still be writing it. If a restarted run has written rows of the
+    same time again, the last one is taken.
 
     :param dt: the time step of that run; if it is not given, it is read from `input.i3d` beside the file.
-    :param notes: gets a sentence for what was left out.
+    :param notes: gets a sentence about omitted rows.
     :returns: a structured array with the fields of `HISTORY_COLUMNS`.
     :raises ConfigError: the file is not a history, or dt does not match its times.
     """
@@ -70,7 +70,7 @@ def read_time_evol(path: str | Path, dt: float | None = None, notes: list[str] |
 
 
 def read_history(path: str | Path, dt: float | None = None) -> NDArray[Any]:
-    """A history for comparison: `time_evol.dat`, or the published table of the 512^3 simulation. Local.
+    """A history for comparison: `time_evol.dat`, or the published table of the 512^3 simulation.
 
     The published table (17 columns, correct times) contains -d(energy)/dt beside the dissipation. This function returns
     that column as `dissipation2`.
@@ -130,7 +130,7 @@ def _table(path: Path, width: int, text: str) -> NDArray[np.float64]:
 def read_snapshot(
     directory: str | Path, number: int, points: Sequence[int], fields: Sequence[str] = ("ux", "uy", "uz")
 ) -> dict[str, NDArray[Any]]:
-    """Fields of a snapshot, from the files `<field>-<number>.bin`. Local.
+    """Fields of a snapshot, from the files `<field>-<number>.bin`.
 
     :param directory: the directory of the files, or the run directory with the files in `data`.
     :param number: the number in the file name; Xcompact3D uses step / ioutput.

@@ -16,13 +16,13 @@ from tailrace.io.placement import Box
 from .checkpoint import placed
 from .run import Xcompact3dRun
 
-# The part of dt by which the pressure in a restart file is multiplied: of the last stage of Euler and Runge-Kutta.
+# The part of dt that multiplies the pressure in a restart file: that of the last stage of Euler and Runge-Kutta.
 PRESSURE_PARTS = {1: 1.0, 5: 1 / 3}
-_WEIGHTS = np.array([3, -25, 150, 150, -25, 3]) / 256  # of six points, to the middle of the third and the fourth
+_WEIGHTS = np.array([3, -25, 150, 150, -25, 3]) / 256  # six points, for the middle between the third and the fourth
 
 
 def fill(target: Path, run: Xcompact3dRun, sources: dict[str, FlatArray], rank: int, ranks: int) -> None:
-    """Write this rank's planes of a restart file, which is there with its full size. Local.
+    """Write this rank's planes of a restart file, which exists with its full size.
 
     :param sources: the arrays of the snapshot by the names in the restart file; without "pp" it stays zero.
     """
@@ -76,7 +76,7 @@ def _on_cells(array: FlatArray, run: Xcompact3dRun, begin: int, end: int) -> Ite
 
 
 def _stencil(n: int, cell: int, periodic: bool) -> list[int]:
-    """The six nodes about a cell; beyond the ends of the nodes they come again."""
+    """The six nodes around a cell; beyond the ends they repeat (periodic) or are mirrored."""
     nodes = range(cell - 2, cell + 4)
     if periodic:
         return [node % n for node in nodes]

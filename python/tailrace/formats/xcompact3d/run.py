@@ -1,4 +1,4 @@
-"""What an `input.i3d` says about the files of its run: sizes, grid, times. All is local."""
+"""The data in an `input.i3d` about the files of its run: sizes, grid, times."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ STRETCHINGS = {1: "centre", 2: "walls", 3: "bottom"}  # istret: where points in 
 class Xcompact3dRun:
     """A run of Xcompact3D.
 
-    :param source: the file that says all this.
-    :param ends: kinds of the boundaries (ncl: 0, 1, 2) at the low and the high end in x, y, z; None where not known.
+    :param source: the input file.
+    :param ends: kinds of the boundaries (ncl: 0, 1, 2) at the low and the high end in x, y, z; None if unknown.
     :param y: places of the points in y, of a stretched grid.
-    :param ioutput: time steps from one snapshot to the next; None where the number in a name counts time steps.
-    :param coarsening: every n-th point is in snapshots, in statistics.
+    :param ioutput: time steps between two snapshots; None if the number in a name counts time steps.
+    :param coarsening: every n-th point is stored, for snapshots and for statistics.
     :param plane: direction (1, 2, 3) over which output is averaged, 0 for none.
     """
 
@@ -57,7 +57,7 @@ class Xcompact3dRun:
 
     @property
     def boundaries(self) -> tuple[str, str, str] | None:
-        """The kind of each direction; where the two ends differ "lower|upper"."""
+        """The kind of each direction; "lower|upper" if the two ends differ."""
         if self.ends is None:
             return None
         x, y, z = (KINDS[low] if low == high else f"{KINDS[low]}|{KINDS[high]}" for low, high in self.ends)
@@ -65,21 +65,21 @@ class Xcompact3dRun:
 
     @property
     def cells(self) -> Triple:
-        """Cells of the pressure in each direction; where boundaries are not known, as between walls."""
+        """Cells of the pressure in each direction; with unknown boundaries, as between walls."""
         periodic = [low == 0 for low, _ in self.ends] if self.ends else [False] * 3
         return triple(n if along else max(1, n - 1) for n, along in zip(self.points, periodic, strict=True))
 
     def shapes(self, step: int) -> list[Triple]:
-        """Points that fields can have: every `step`-th point, then all; averages have one in a direction."""
+        """Shapes that fields can have: every `step`-th point, then all; averages have one point in a direction."""
         full = self.points
         thin = triple(-(-n // step) for n in full)
         flat = [triple(1 if at + 1 == self.plane else n for at, n in enumerate(shape)) for shape in (thin, full)]
         return list(dict.fromkeys([*(flat if self.plane else ()), thin, full]))
 
     def grid(self, shape: Triple, coarsening: int = 1) -> UniformGrid:
-        """The grid of one of these shapes; with boundaries where it reaches to the end of the box.
+        """The grid of one of these shapes; with boundaries if it reaches the end of the box.
 
-        :param coarsening: the step for which `shapes` has it.
+        :param coarsening: the `step` of `shapes` that gave the shape.
         """
         steps = [1 if m in (1, n) else coarsening for n, m in zip(self.points, shape, strict=True)]
         x, y, z = (length / cells * step for length, cells, step in zip(self.lengths, self.cells, steps, strict=True))
@@ -110,7 +110,7 @@ class Xcompact3dRun:
         return attributes
 
     def notes(self) -> list[str]:
-        """What was assumed."""
+        """Notes about assumptions."""
         notes = []
         if self.ends is None:
             notes.append(f"{self.source}: has no ncl...: the boundaries are not known; points at both ends are assumed")
@@ -124,7 +124,7 @@ class Xcompact3dRun:
 
 
 def find_input_above(directory: Path) -> Path | None:
-    """The `input.i3d` of a run whose files are in a directory of its own."""
+    """The `input.i3d` in the parent directory, for files in a directory of their own."""
     named = directory.absolute().parent / "input.i3d"
     return named if named.is_file() else None
 
@@ -144,7 +144,7 @@ def find_input(directory: Path) -> Path | None:
 def read_namelist(path: Path, needed: str) -> Namelist:
     """A namelist file of Xcompact3D.
 
-    :raises IoError: it is none, or too large to be one.
+    :raises IoError: it is not a namelist, or too large.
     """
     try:
         size = path.stat().st_size
@@ -160,9 +160,9 @@ def read_namelist(path: Path, needed: str) -> Namelist:
 
 
 def read_run(path: Path) -> Xcompact3dRun:
-    """What an input file says.
+    """Read an input file.
 
-    :raises IoError: it is no namelist of Xcompact3D, or a value is missing or impossible.
+    :raises IoError: it is not a namelist of Xcompact3D, or a value is missing or impossible.
     """
     nml = read_namelist(path, "BasicParam")
     points = [within(nml, "BasicParam", key, 1, MOST_POINTS) for key in ("nx", "ny", "nz")]
@@ -253,7 +253,7 @@ def _attributes(nml: Namelist, dt: float | None, stretching: int, beta: float | 
 
 
 def _models(nml: Namelist, scalars: int | None) -> dict[str, Attribute]:
-    """What more than the velocity is transported: attributes that `input_text` writes again."""
+    """The transported quantities besides the velocity, as attributes that `input_text` writes again."""
     attributes: dict[str, Attribute] = {}
     found = nml.raw("ScalarParam", "sc")
     numbers = found if isinstance(found, list) else [found]
@@ -267,11 +267,11 @@ def _models(nml: Namelist, scalars: int | None) -> dict[str, Attribute]:
 
 
 def stretched(count: int, cells: int, length: float, kind: int, beta: float) -> tuple[float, ...]:
-    """Places of `count` points in a stretched direction.
+    """Coordinates of `count` points in a stretched direction.
 
     The mapping of Cain, Ferziger & Reynolds (1984) as in Laizet & Lamballais (2009), J. Comput. Phys. 228.
 
-    :param cells: in `length`: as many as points where the direction is periodic, else one less.
+    :param cells: the number of cells in `length`: that of the points if the direction is periodic, else one less.
     :param kind: istret: 1 refined in the middle, 2 at both ends, 3 at the low end.
     """
     s = np.arange(count) / max(1, cells)
@@ -291,7 +291,7 @@ def stretched(count: int, cells: int, length: float, kind: int, beta: float) -> 
 
 
 def read_places(path: Path, count: int) -> tuple[float, ...]:
-    """The first column of a `yp.dat`; () where it is missing."""
+    """The first column of a `yp.dat`; () if the file is missing."""
     if not path.is_file():
         return ()
     places = []

@@ -1,4 +1,4 @@
-"""Snapshots and statistics of a run: a file for each variable and number, headerless."""
+"""Snapshots and statistics of a run: a headerless file for each variable and number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
 class Xcompact3dSnapshots(FlatDataset):
     """The files `NAME-NUMBER.bin` of a directory.
 
-    :param only: one file of them.
+    :param only: read only this file.
     """
 
     pattern = NAME
@@ -59,7 +59,7 @@ class Xcompact3dSnapshots(FlatDataset):
         }
 
     def array(self, position: int, name: str) -> FlatArray:
-        """One of them, without a look at the other files."""
+        """One array, without checking the other files."""
         return fitting(self.directory / self._files[position][name], self._shapes)
 
     def _find(self, only: str | None) -> dict[int, dict[str, str]]:
@@ -80,9 +80,9 @@ class Xcompact3dSnapshots(FlatDataset):
         return found
 
     def _fitting(self, found: dict[int, dict[str, str]]) -> dict[int, dict[str, str]]:
-        """The files that hold fields on the points of the run; it is said why the others are left out.
+        """The files with fields on the points of the run; notes say why others are left out.
 
-        :raises IoError: there are none.
+        :raises IoError: there are no such files.
         """
         kept: dict[int, dict[str, str]] = {}
         on_cells: dict[str, list[str]] = {}
@@ -114,7 +114,7 @@ class Xcompact3dSnapshots(FlatDataset):
         return True
 
     def _set_times(self, numbers: list[int]) -> None:
-        """Take times from the XDMF files beside the snapshots, if they have them: those of Xcompact3D itself do not."""
+        """Take times from the XDMF files beside the snapshots, if they have any; those of Xcompact3D do not."""
         if numbers and time_in(self.directory / f"snapshot-{numbers[0]}.xdmf") is not None:
             for at, number in enumerate(numbers):
                 time = time_in(self.directory / f"snapshot-{number}.xdmf")
@@ -144,5 +144,5 @@ class Xcompact3dStatistics(Xcompact3dSnapshots):
         return self.run.coarsening[1]
 
     def step(self, number: int) -> tuple[int, float]:
-        """Their number is the time step."""
+        """The number in the name is the time step."""
         return number, number * self.run.dt if self.run.dt else float(number)

@@ -1,4 +1,4 @@
-"""Texts of numbers of a run: the history of the Taylor-Green vortex, and probes. All is local."""
+"""Texts of numbers of a run: the history of the Taylor-Green vortex, and probes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class History(Dataset):
 
 
 class PublishedHistory(History):
-    """A published table of the Taylor-Green vortex, whose comments name the code; its times are right."""
+    """A published table of the Taylor-Green vortex. Its comments name the code, and its times are right."""
 
     about = "-d(energy)/dt, a column of its own in the table, is read as dissipation2"
 
@@ -79,7 +79,7 @@ class PublishedHistory(History):
 
 
 def is_published(path: Path) -> bool:
-    """Whether it is a text whose comments name Incompact3d and whose rows have the columns of the published table."""
+    """Whether a text has comments that name Incompact3d, and rows with the columns of the published table."""
     begin = head(path, 8192)
     if not begin.startswith(b"#") or b"Incompact3d" not in begin:
         return False
@@ -88,7 +88,7 @@ def is_published(path: Path) -> bool:
 
 
 class Probe(Dataset):
-    """A file of `probes`: records of one length, of a time and the values at a point, as one step of lists."""
+    """A file of `probes` as one step of lists. Its records have equal length: a time and the values at a point."""
 
     format = "xcompact3d-probe"
 
@@ -159,7 +159,7 @@ def _columns(path: Path, count: int) -> list[str]:
 
 
 def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | None:
-    """The table of a run at a path; None where there is none.
+    """The table of a run at a path; None for another file.
 
     :raises IoError: it is damaged.
     """

@@ -1,4 +1,4 @@
-"""The texts that Xcompact3D writes and reads: XDMF of a snapshot, `input.i3d`, `restart.info`."""
+"""Texts of Xcompact3D: XDMF of a snapshot, `input.i3d`, `restart.info`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _CODES = {name: code for code, name in KINDS.items()}
 
 @dataclass
 class WrittenRun:
-    """What is known of a run that is written.
+    """The known data of a run that is written.
 
-    :param every: ioutput: time steps from one number of a file to the next.
+    :param every: ioutput: time steps between two numbers of files.
     """
 
     run: Xcompact3dRun
@@ -34,9 +34,9 @@ class WrittenRun:
 
 
 def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Xcompact3dRun:
-    """A run with this grid, as far as Xcompact3D can have it.
+    """A run with this grid.
 
-    :raises InputError: it cannot.
+    :raises InputError: Xcompact3D cannot have such a grid.
     """
     grid = grid or UniformGrid(points)
     if any(abs(start) > 1e-6 * step for start, step in zip(grid.origin, grid.spacing, strict=True)):
@@ -61,7 +61,7 @@ def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Map
 
 
 def _codes(kind: str) -> list[int]:
-    """The numbers of a boundary, of one end or of both; none where Xcompact3D has no such boundary."""
+    """The numbers of a boundary, for one end or for both; empty if Xcompact3D has no such boundary."""
     parts = kind.split("|")
     return [_CODES[part] for part in parts] if len(parts) < 3 and all(part in _CODES for part in parts) else []
 
@@ -78,7 +78,7 @@ def with_istret(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
 def _places(
     path: Path, grid: UniformGrid, run: Xcompact3dRun, attributes: Mapping[str, Attribute]
 ) -> tuple[float, ...]:
-    """The places in y; those of Xcompact3D's own stretching only."""
+    """The coordinates in y, which must follow Xcompact3D's own stretching."""
     x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
     if len(x) or len(z):
         raise InputError(f"{path}: Xcompact3D stretches grids in y only; found places in {'x' if len(x) else 'z'}")
@@ -97,7 +97,7 @@ def _places(
 
 
 def input_text(written: WrittenRun) -> str:
-    """An `input.i3d` with what is known; what is not known has a comment in its place."""
+    """An `input.i3d` with the known values; comments stand for unknown ones."""
     run, attributes = written.run, written.attributes
     lines = ["! Written by Tailrace with what its source says", *(f"! {note}" for note in written.notes), "&BasicParam"]
     lines += _line("itype", attributes.get("itype", 2 if attributes.get("flow") == "taylor-green" else 0))
@@ -128,7 +128,7 @@ def input_text(written: WrittenRun) -> str:
 
 
 def _model_lines(written: WrittenRun) -> list[str]:
-    """The groups of scalars, low-Mach-number flow and magnetohydrodynamics, where there are such."""
+    """The groups of scalars, low-Mach-number flow and magnetohydrodynamics, if the run has them."""
     lines, sc = [], written.attributes.get("sc")
     if written.scalars:
         numbers: list[Any] = list(sc) if isinstance(sc, list | tuple) else [sc]
@@ -167,7 +167,7 @@ def info_text(run: Xcompact3dRun, index: int, time: float) -> str:
 def xdmf_text(grid: UniformGrid, number: int, time: float, fields: Mapping[str, int]) -> str:
     """The XDMF file of a snapshot, as Xcompact3D writes it, and with its time.
 
-    :param fields: names and bytes of a real number.
+    :param fields: name -> bytes of a real number.
     """
     shape = " ".join(str(n) for n in reversed(grid.points))
     own = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())

@@ -1,4 +1,4 @@
-"""Writing what Xcompact3D writes: snapshots with XDMF, the input file, and a restart file."""
+"""Write a run directory of Xcompact3D: snapshots with XDMF, the input file, and a restart file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ONLY_IN_CHECKPOINTS = re.compile(r"d(u[xyz]|phi-\d\d|b[xyz])-\d|phi-\d\d|d?rho-
 class Xcompact3dWriter(Writer):
     """A run directory of Xcompact3D: `input.i3d`, `data/NAME-N.bin`, `data/snapshot-N.xdmf`, at the end `checkpoint`.
 
-    N is the index of the step divided by ioutput. A step of a restart file (its pressure is on cells) becomes one.
+    N is the index of the step divided by ioutput. A step of a restart file (pressure on cells) becomes a restart file.
 
     Options: `ioutput` and `dt` (by default those of the source, else 1 and time / index), `itimescheme` of the restart
     file, and `checkpoint=false`, to write none.
@@ -50,7 +50,7 @@ class Xcompact3dWriter(Writer):
         self._drafts: dict[str, FlatArray] = {}
         self._finals: dict[Path, Path] = {}  # draft -> its place
         self._open: dict[Path, int] = {}
-        self._last: dict[str, FlatArray] = {}  # of the last snapshot
+        self._last: dict[str, FlatArray] = {}  # arrays of the last snapshot
         self._is_checkpoint = self._ours = False
         self._wanted = _flag(self.options.get("checkpoint", "true"))
         on_root(self.comm, self._check_free)
@@ -145,7 +145,7 @@ class Xcompact3dWriter(Writer):
             raise InputError(f"{self.path}: a step of Xcompact3D must have a variable")
 
     def _begin(self, index: int, time: float, variables: Mapping[str, Stored]) -> WrittenRun:
-        """What is known of the run, at the first step."""
+        """The known data of the run, at the first step."""
         named = next((one for name, one in variables.items() if name != "pp"), next(iter(variables.values())))
         points: Triple = self.grid.points if self.grid else named.shape
         attributes = with_istret(self.attributes)
@@ -182,7 +182,7 @@ class Xcompact3dWriter(Writer):
         raise InputError(f"option {name} = {text!r}: expected a number greater than 0")
 
     def _agrees(self, told: WrittenRun) -> bool:
-        """Whether there is an input file already, of the same run."""
+        """Whether an input file of the same run exists."""
         path = self._directory / "input.i3d"
         if not os.path.lexists(path):
             return False

@@ -1,4 +1,4 @@
-"""XDMF files of snapshots: the grid and the headerless files of one or several steps. All is local."""
+"""XDMF files of snapshots: the grid and the headerless files of one or several steps."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ORDERS = {"little": "<", "big": ">", "native": "="}
 
 
 def is_xdmf(path: Path) -> bool:
-    """Whether a file is XDMF, of headerless arrays."""
+    """Whether a file is XDMF with headerless arrays."""
     return b"<Xdmf" in peek(path, 1024) and b'Format="Binary"' in peek(path, 1 << 20)
 
 
 def time_in(path: Path) -> float | None:
-    """The time in a snapshot's XDMF file; None where there is none."""
+    """The time in a snapshot's XDMF file; None if it has none."""
     match = _TIME.search(peek(path, 1 << 20))
     try:
         return float(match[1]) if match else None
@@ -44,7 +44,7 @@ def time_in(path: Path) -> float | None:
 class XdmfSnapshots(FlatDataset):
     """The steps that an XDMF file with headerless arrays describes.
 
-    :param run: the run, if it is known: times and boundaries are not in the files of Xcompact3D.
+    :param run: the run, if it is known; files of Xcompact3D have no times and no boundaries.
     """
 
     def __init__(self, path: Path, run: Xcompact3dRun | None) -> None:
@@ -170,7 +170,7 @@ def _array(path: Path, item: Element) -> FlatArray:
 def inside(path: Path, name: str) -> Path:
     """The file that `path` names, which must lie in the directory of `path` or below.
 
-    :raises IoError: it does not, also through a link.
+    :raises IoError: it lies elsewhere, perhaps through a link.
     """
     base = path.parent.resolve()
     try:

@@ -18,10 +18,10 @@
 
 #include <tailrace/io/engine/engine.hpp>
 #include <tailrace/io/hdf5/filters/filtered_chunks.hpp>
+#include <tailrace/io/hdf5/hdf5_options.hpp>
 #include <tailrace/io/hdf5/journal/journal.hpp>
 #include <tailrace/io/hdf5/journal/journaled_driver.hpp>
 #include <tailrace/io/hdf5/journal/journaled_file.hpp>
-#include <tailrace/io/hdf5/hdf5_options.hpp>
 #include <tailrace/io/hdf5/step_reader.hpp>
 #include <tailrace/io/hdf5/vtkhdf/vtkhdf.hpp>
 #include <tailrace/io/hdf5/vtkhdf/xdmf_companion.hpp>
@@ -185,7 +185,7 @@ void Hdf5Engine::create() {
 
 void Hdf5Engine::load() { contents_ = reader_.contents(); }
 
-/// HDF5 may crash, or write over other data, when it adds to what is damaged.
+/// Throws if the file is damaged: HDF5 may crash, or overwrite other data, when it adds to it.
 void Hdf5Engine::require_sound() const {
   if (const auto found = damage(); !found.empty())
     throw IoError(fmt::format("cannot append to {}: it is damaged ({}). To fix this, restore it from a copy, or copy "

@@ -9,9 +9,9 @@
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sst/connection.hpp>
 #include <tailrace/io/sst/control/coupling_json.hpp>
-#include <tailrace/io/sst/steps/missed_steps.hpp>
 #include <tailrace/io/sst/control/reader_clock.hpp>
 #include <tailrace/io/sst/network/tcp_sockets.hpp>
+#include <tailrace/io/sst/steps/missed_steps.hpp>
 #include <tailrace/support/process_identity.hpp>
 #include <tailrace/support/watchdog.hpp>
 
@@ -218,7 +218,7 @@ StepInfo SstReader::take_step_info() {
   return step;
 }
 
-/// Finds out what the step holds. Does not wait for other ranks.
+/// Reads the contents of the step. Does not wait for other ranks.
 void SstReader::take_step() {
   try {
     take_variables();

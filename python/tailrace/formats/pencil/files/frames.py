@@ -1,4 +1,4 @@
-"""Files to which a run appends the same amount of bytes at each time: frames. All functions are local."""
+"""Files to which a run appends the same amount of bytes at each time: frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_FRAMES = 10_000_000
 
 @dataclass(frozen=True)
 class Frames:
-    """Where the parts of a frame are.
+    """The places of the parts of a frame.
 
     :param real: type of real numbers with its byte order: "<f8".
     :param size: bytes of a frame.
@@ -26,7 +26,7 @@ class Frames:
     :param data: offset of its values in it.
     :param marks: (offset in it, value) of the sizes of records before and after them; none in files without records.
     :param count: number of frames.
-    :param notes: about the file.
+    :param notes: notes about the file.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class Frames:
             return [self._time(file.fileno(), at) for at in range(self.count)]
 
     def raw_times(self, most: int) -> list[float]:
-        """The first times, whatever they are; of a file without records."""
+        """The first times of a file without records, unchecked."""
         places = (at * self.size + self.time for at in range(min(self.count, most)))
         with open_regular(self.path, "rb", buffering=0) as file:
             return [float(self._value(file.fileno(), place, self.real)) for place in places]
@@ -63,7 +63,7 @@ class Frames:
     def value_at(self, offset: int) -> float:
         """The real number at a byte of the file.
 
-        :raises IoError: it ends before.
+        :raises IoError: the file ends before.
         """
         with open_regular(self.path, "rb", buffering=0) as file:
             return float(self._value(file.fileno(), offset, self.real))
@@ -91,10 +91,10 @@ class Frames:
 
 
 def whole_frames(path: Path, size: int, records: bool) -> tuple[int, tuple[str, ...]]:
-    """How many frames a file has, and a note where the last one is not complete.
+    """The number of frames of a file, and a note if the last one is not complete.
 
-    :param records: whether marks tell where a frame ends; without them a file of another size is of another shape.
-    :raises IoError: it has none.
+    :param records: whether marks show the end of a frame. Without marks, an incomplete frame means another shape.
+    :raises IoError: it has no frame, or another shape.
     """
     try:
         size_of_file = path.stat().st_size
@@ -109,9 +109,9 @@ def whole_frames(path: Path, size: int, records: bool) -> tuple[int, tuple[str, 
 
 
 def latest(path: Path | str, times: Sequence[float]) -> tuple[list[int], list[str]]:
-    """Positions whose times increase: a run that went back to an older snapshot has replaced what came after it.
+    """Positions with increasing times. A run that went back to an older snapshot replaces the later times.
 
-    :returns: positions, and a note where some are left out.
+    :returns: positions, and a note if some are left out.
     """
     kept: list[int] = []
     for at, time in enumerate(times):

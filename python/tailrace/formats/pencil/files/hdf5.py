@@ -1,4 +1,4 @@
-"""HDF5 files of the Pencil Code, and the numbers in them. All is local."""
+"""HDF5 files of the Pencil Code, and the numbers in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CHUNK = 64 << 20  # bytes
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """A file, open to read.
 
-    :raises IoError: it is gone, or damaged as far as it is read.
+    :raises IoError: it is gone, or the part that is read is damaged.
     """
     from tailrace.formats import hdf5_file
 
@@ -46,7 +46,7 @@ def has_group(file: h5py.File, name: str) -> bool:
 
 
 def plain(file: h5py.File, name: str) -> Any:
-    """A dataset whose values lie in the file itself, else None: a link out of it could name any file.
+    """A dataset whose values lie in the file itself; None for others, because a link could name any file.
 
     :raises IoError: its chunks are too large.
     """
@@ -87,7 +87,7 @@ def number(file: h5py.File, name: str, kind: str, default: int | None = None) ->
     """A single number.
 
     :param kind: "i": whole, "f": real.
-    :param default: of a file without it.
+    :param default: the value if the file does not have it.
     :raises IoError: it is something else.
     """
     data = plain(file, name)

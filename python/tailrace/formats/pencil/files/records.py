@@ -1,4 +1,4 @@
-"""Records of Fortran files: each has its size before and after it. All is local.
+"""Records of Fortran files: each has its size before and after it.
 
 A record of more than 2 GiB is written as sub-records: a negative size before one says that more follow, a negative size
 after one says that others came before.
@@ -26,7 +26,7 @@ _MARKER = 4  # bytes
 
 @dataclass(frozen=True)
 class Record:
-    """The bytes of a record, which is one piece or several.
+    """A record, in one or several pieces.
 
     :param pieces: (offset in the file, bytes) of each.
     :param begin: offset of its first marker.
@@ -39,7 +39,7 @@ class Record:
 
     @property
     def size(self) -> int:
-        """Its bytes without markers."""
+        """The number of its bytes without markers."""
         return sum(count for _, count in self.pieces)
 
 
@@ -121,7 +121,7 @@ class Records:
         return np.frombuffer(self.content(record), kind)
 
     def content(self, record: Record) -> bytes:
-        """All bytes of a record; those of a record of fields are too many."""
+        """All bytes of a record; not for records of fields, which are too large."""
         return b"".join(self._exactly(offset, count) for offset, count in record.pieces)
 
     def _find_order(self) -> str:

@@ -1,4 +1,4 @@
-"""Particles: `PVARn` and `pvar.dat` of each process or of all of them. All is local."""
+"""Particles: `PVARn` and `pvar.dat` of each process or of all of them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _INDEX = re.compile(r"^\s*i(\w{1,60})\s*=\s*(\d{1,4})\s*$", re.MULTILINE | re.AS
 
 
 def is_particles(path: Path) -> bool:
-    """By its name."""
+    """Whether a file has particles, by its name."""
     return _NAME.fullmatch(path.name) is not None
 
 
 class Particles(ParticleDataset):
     """All particles of a run at one time; `xp`, `yp`, ... are their properties.
 
-    :param path: the file of any of the processes, or that in `allprocs`.
+    :param path: the file of any process, or the one in `allprocs`.
     :raises IoError: a file is missing, damaged or of another precision.
     """
 
@@ -54,7 +54,7 @@ class Particles(ParticleDataset):
         return self._parts
 
     def column(self, part: ProcessParticles, at: int) -> tuple[FlatArray, int]:
-        """See `ParticleDataset.column`: one property stands after the other."""
+        """See `ParticleDataset.column`: the properties follow each other."""
         offset = part.values + at * part.count * self._dim.width
         return FlatArray(part.path, offset, (1, part.count, 1), part.order + self._dim.real, part.pieces), 0
 
@@ -70,7 +70,7 @@ class Particles(ParticleDataset):
         return parts, (widths.pop() if widths else _columns_of(run)), times.pop()
 
     def _read_records(self, path: Path) -> tuple[ProcessParticles, float]:
-        """Records: number; numbers of particles; values; time and grid. Without particles only the first and last."""
+        """Read a file of records: count; numbers; values; time and grid. Without particles only first and last."""
         real = self._dim.width
         with Records(path) as records:
             head = records.at(0)
@@ -99,7 +99,7 @@ class Particles(ParticleDataset):
             return part, time
 
     def _read_raw(self, path: Path, run: PencilRun) -> tuple[list[ProcessParticles], int, float]:
-        """io_mpi2: number, numbers of particles, values, time, without records."""
+        """Read a file of io_mpi2, without records: count, particle numbers, values, time."""
         real = self._dim.width
         size = path.stat().st_size
         known = order_of(run)
@@ -123,7 +123,7 @@ class Particles(ParticleDataset):
 
 
 def _raw_shape(path: Path, order: str, size: int, real: int, columns: int) -> tuple[int, int] | None:
-    """Particles and properties of each in a file without records; None where its size does not fit them."""
+    """The numbers of particles and of properties in a file without records; None if its size does not fit."""
     count = int(_value(path, 0, f"{order}i4"))
     rest = size - 4 - 4 * count - real
     width = rest // (count * real) if count > 0 else columns
@@ -148,13 +148,13 @@ def _names_of(run: PencilRun, count: int) -> list[str]:
 
 
 def _columns_of(run: PencilRun) -> int:
-    """Properties of a particle, where no particle tells it: from `pdim.dat`."""
+    """The number of properties of a particle, from `pdim.dat`, if there is no particle."""
     whole = [int(word) for word in run.texts["pdim.dat"].split() if re.fullmatch(r"\d{1,9}", word)]
     return min(MOST_COLUMNS, whole[1] + (whole[-1] if len(whole) > 2 else 0)) if len(whole) > 1 else 0
 
 
 def _bounds(run: PencilRun) -> dict[str, list[float]]:
-    """Where the parts of the processes begin and end, from `proc_bounds.dat`; {} where it does not tell."""
+    """The begin and end of the parts of the processes, from `proc_bounds.dat`; {} if it is missing or different."""
     path = run.data / "proc_bounds.dat"
     if run.dim.processes is None or not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Particles and stalkers in HDF5 files: `PVARn.h5`, `PSTALKn.h5`. All is local."""
+"""Particles and stalkers in HDF5 files: `PVARn.h5`, `PSTALKn.h5`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TYPES = {("f", 4): "float32", ("f", 8): "float64", ("i", 4): "int32", ("i", 8):
 
 
 def is_lists(path: Path) -> bool:
-    """By its name."""
+    """Whether a file has particles or stalkers, by its name."""
     return _NAME.fullmatch(path.name) is not None
 
 
 class Hdf5Lists(PencilDataset):
-    """Lists with one column: what is in the groups `part` or `stalker`, and in `proc`. A file is a step.
+    """Lists with one column: the groups `part` or `stalker`, and `proc`. A file is a step.
 
     :param path: a file, or the data directory of several.
     :param files: the files, all of one kind.
@@ -52,7 +52,7 @@ class Hdf5Lists(PencilDataset):
 
 
 class _ListFile:
-    """What is in a file."""
+    """The lists of one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

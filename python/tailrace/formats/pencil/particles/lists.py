@@ -1,4 +1,4 @@
-"""Particles and stalkers in files of Fortran, as lists with a row for each particle. All is local."""
+"""Particles and stalkers in files of Fortran, as lists with a row for each particle."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MOST_COLUMNS = 1000
 class ProcessParticles:
     """The particles of one process.
 
-    :param ids, values: where their numbers and their values begin: in the file, or in the bytes of `pieces`.
-    :param pieces: of the record of values; () where it is one piece.
+    :param ids, values: the begin of their numbers and values, in the file or in the joined bytes of `pieces`.
+    :param pieces: the pieces of the record of values; () if it is one piece.
     """
 
     path: Path
@@ -39,9 +39,9 @@ class ProcessParticles:
 
 
 class ParticleDataset(PencilDataset):
-    """Lists with one column: `ID` is the number of a particle, `distribution` how many each process has.
+    """Lists with one column: `ID` has the numbers of the particles, `distribution` the count of each process.
 
-    :param kind: what the file is, for a writer of the same format.
+    :param kind: the kind of file, for a writer of the same format.
     """
 
     def __init__(self, path: Path, run: PencilRun, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Stalkers: some particles followed in time, `particles_stalker.dat` of each process. All is local."""
+"""Stalkers: some particles followed in time, `particles_stalker.dat` of each process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NAME = "particles_stalker.dat"
 
 
 class Stalkers(ParticleDataset):
-    """The particles that are followed; `xp`, `ux`, ... is what was asked of them.
+    """The followed particles; `xp`, `ux`, ... are the requested properties.
 
-    The records of a file are (t, number of particles), and where there are some their numbers and their values, one
-    particle after the other.
+    The records of a file are (t, number of particles) and, if the number is not 0, the particle numbers and the values,
+    one particle after the other.
 
-    :param path: the file of any of the processes.
+    :param path: the file of any process.
     :raises IoError: a file is damaged.
     """
 
@@ -54,7 +54,7 @@ class Stalkers(ParticleDataset):
         return self._parts[position]
 
     def column(self, part: ProcessParticles, at: int) -> tuple[FlatArray, int]:
-        """See `ParticleDataset.column`: the properties of a particle stand together."""
+        """See `ParticleDataset.column`: all properties of a particle come together."""
         return FlatArray(part.path, part.values, (part.columns, part.count, 1), part.order + self._dim.real), at
 
     def _scan(self, path: Path) -> tuple[list[float], list[ProcessParticles]]:

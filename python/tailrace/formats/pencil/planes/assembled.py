@@ -1,4 +1,4 @@
-"""Averages and slices in files of processes or of all of them, assembled: a dataset of planes or lines over time."""
+"""Averages and slices from files of processes, or of all of them, as planes or lines over time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .dataset import PlaneDataset, flat_box
 
 @dataclass(frozen=True)
 class PlanePart:
-    """A file and the box of the plane that it has; values of one variable lie behind those of the other."""
+    """A file and its box of the plane; the variables follow each other."""
 
     frames: Frames
     box: Box
@@ -36,12 +36,12 @@ class PlanePart:
 def parts_of_processes(
     path: Path, run: PencilRun, flat: int, read: Callable[[Path, PencilRun, Box], PlanePart], first_only: bool
 ) -> list[PlanePart]:
-    """The files of a name of all processes that have it, which make a whole plane.
+    """The files of one name of all processes that have it; together they make a whole plane.
 
     :param flat: the direction that is cut or averaged.
     :param read: makes the part of a file.
     :param first_only: only the processes that are the first in that direction have written.
-    :raises IoError: the files are no plane.
+    :raises IoError: the files do not make a plane.
     """
     parts = []
     for process, file in run.process_files(path.name):
@@ -60,9 +60,9 @@ def parts_of_processes(
 
 
 class Planes(PlaneDataset):
-    """Planes or lines that are in files of frames.
+    """Planes or lines in files of frames.
 
-    :param names: of the variables, in their order in a frame.
+    :param names: names of the variables, in their order in a frame.
     :param first: index of the first step.
     :raises IoError: the files disagree about times.
     """
@@ -105,7 +105,7 @@ class Planes(PlaneDataset):
                 FlatArray(frames.path, begin, part.box.count, frames.real).read(inner, out[place])
 
     def _check_time(self, frames: Frames, position: int) -> None:
-        """A process that was started again alone, or a file of another run, has other times."""
+        """Check the time of a frame: a process that was restarted alone, or a file of another run, has other times."""
         time, expected = frames.time_of(self._kept[position]), self.steps[position][1]
         if time != expected:
             raise IoError(

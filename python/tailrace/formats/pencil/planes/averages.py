@@ -1,4 +1,4 @@
-"""Averages: `zaverages.dat` of each process or of all, `xyaverages.dat` as text. All functions are local."""
+"""Averages: `zaverages.dat` of each process or of all, `xyaverages.dat` as text."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ _COUNTERS = {"z": "nnamexy", "y": "nnamexz", "xy": "nnamez", "xz": "nnamey", "yz
 
 
 def is_average(path: Path) -> bool:
-    """By its name."""
+    """Whether a file has averages, by its name."""
     return _NAME.fullmatch(path.name) is not None
 
 
 def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str] | None = None) -> Dataset:
-    """The averages over the directions that the name of a file says.
+    """The averages over the directions in the name of a file.
 
-    :param path: the file of any of the processes, or of all.
-    :param parameters: "names", with commas, where there is no list of them, such as `zaver.in`, beside the data
-        directory.
-    :raises InputError: the names are not as many as the averages.
+    :param path: the file of any process, or of all.
+    :param parameters: "names", with commas, if there is no list such as `zaver.in` beside the data directory.
+    :raises InputError: the number of names is not that of the averages.
     :raises IoError: a file is missing, damaged, or of another size than `dim.dat` says.
     """
     match = _NAME.fullmatch(path.name)
@@ -66,7 +65,7 @@ def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str] | None
 
 
 def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
-    """From the parameter, or from the list that the run has read."""
+    """The names from the parameter, or from the list that the run has read."""
     if "names" in parameters:
         names = tuple(name.strip() for name in parameters["names"].split(","))
         wrong = next((name for name in names if not re.fullmatch(r"\w{1,64}", name)), None)
@@ -82,7 +81,7 @@ def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[st
 
 
 def _raw_part(path: Path, run: PencilRun, box: Box, count: int) -> PlanePart:
-    """Without records (io_mpi2): `count` averages at each time."""
+    """A file without records (io_mpi2), with `count` averages at each time."""
     if not count:
         raise IoError(
             f"{path}: nothing says how many averages it has at each time; give their names by the parameter 'names'"
@@ -98,7 +97,7 @@ def _counter(run: PencilRun, over: str) -> int:
 
 
 def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
-    """Two records each: time; values."""
+    """A file with two records at each time: time; values."""
     real = run.dim.width
     average = math.prod(box.count) * real
     with Records(path) as records:

@@ -1,4 +1,4 @@
-"""What the datasets of averages and slices share. Local."""
+"""The base of the datasets of averages and slices."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..run.run import PencilRun
 
 
 class PlaneDataset(PencilDataset):
-    """Variables that are constant or cut in one or two directions: their shape has one point there.
+    """Variables that are averaged or cut in one or two directions: their shape has one point there.
 
     :param kind: "averages/z", "slices/bb1_xy".
-    :param shape: of each variable, x, y, z.
+    :param shape: the shape of each variable, x, y, z.
     """
 
     def __init__(self, path: str, run: PencilRun, kind: str, shape: Triple) -> None:
@@ -34,6 +34,6 @@ class PlaneDataset(PencilDataset):
 
 
 def flat_box(box: Box, *directions: int) -> Box:
-    """A box of the grid as that of what is cut or averaged in directions: one point there."""
+    """A box of the grid with one point in the given directions, which are averaged or cut."""
     start = triple(0 if at in directions else low for at, low in enumerate(box.start))
     return Box(start, triple(1 if at in directions else n for at, n in enumerate(box.count)))

@@ -1,4 +1,4 @@
-"""HDF5 files of numbered groups: averages and slices. All is local."""
+"""HDF5 files of numbered groups: averages and slices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_VARIABLES = 10_000
 
 
 def is_numbered(path: Path) -> bool:
-    """By its name: `averages/z.h5`, `slices/bb1_xy.h5`."""
+    """Whether a file is of this kind, by its name: `averages/z.h5`, `slices/bb1_xy.h5`."""
     kind = path.parent.name
     return path.suffix == ".h5" and (
         (kind == "averages" and path.stem in _AVERAGES)
@@ -78,11 +78,11 @@ class Numbered(PlaneDataset):
         return {**self.__dict__, "_stored": {0: self._stored[0]}}
 
     def _dataset_shape(self) -> tuple[int, ...]:
-        """Of a dataset: the directions that are there, the slowest first."""
+        """The shape of a dataset: only the stored directions, the slowest first."""
         return tuple(n for axis, n in zip("zyx", reversed(self._shape), strict=True) if axis in self._axes)
 
     def variables(self, position: int) -> dict[str, Stored]:
-        """See `Dataset.variables`: those of its own group, as averages can begin and end while a run goes on.
+        """See `Dataset.variables`: each group has its own, because a run can start and end averages.
 
         :raises IoError: the group is damaged.
         """

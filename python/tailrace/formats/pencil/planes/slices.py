@@ -1,4 +1,4 @@
-"""Slices: `slice_bb1.xy` of each process or of all of them. All functions are local."""
+"""Slices: `slice_bb1.xy` of each process or of all of them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NAME = re.compile(r"slice_(\w{1,60})\.((xy|xz|yz)\d?)", re.ASCII)
 
 
 def is_slice(path: Path) -> bool:
-    """By its name."""
+    """Whether a file has slices, by its name."""
     return _NAME.fullmatch(path.name) is not None
 
 
 def slices_at(path: Path, run: PencilRun) -> Slices:
-    """The slices of one field in one plane, of all processes that the plane goes through.
+    """The slices of one field in one plane, from all processes that it crosses.
 
-    :param path: the file of any of the processes, or that in `allprocs`.
+    :param path: the file of any process, or the one in `allprocs`.
     :raises IoError: a file is missing, damaged, or of another size than `dim.dat` says.
     """
     match = _NAME.fullmatch(path.name)
@@ -44,7 +44,7 @@ def slices_at(path: Path, run: PencilRun) -> Slices:
 
 
 def _part(path: Path, run: PencilRun, box: Box) -> PlanePart:
-    """A record each: values, time, position, and in newer versions the time once more."""
+    """A file with a record for each time: values, time, position, and in newer versions the time once more."""
     real = run.dim.width
     values = math.prod(box.count) * real
     with Records(path) as records:

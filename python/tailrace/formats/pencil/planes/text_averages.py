@@ -1,6 +1,6 @@
-"""Averages of one dimension as text, such as `xyaverages.dat`. Local.
+"""Averages of one dimension as text, such as `xyaverages.dat`.
 
-A time in a line for itself, then the values of all averages, eight in a line, one average after the other.
+The time has its own line. The values of all averages follow, eight in a line, one average after the other.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LONGEST = 4096  # letters of a line
 class TextAverages(PlaneDataset):
     """Averages over two directions.
 
-    :param names: of the averages; () where they are not known.
-    :param count: their number; 0 where it is not known.
-    :raises IoError: the text is damaged or is cut off.
+    :param names: names of the averages; () if unknown.
+    :param count: their number; 0 if unknown.
+    :raises IoError: the text is damaged or cut off.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class TextAverages(PlaneDataset):
         out[...] = np.array(values).reshape(out.shape)
 
     def _scan(self, path: Path, count: int) -> tuple[list[float], list[int], int]:
-        """The times, the places of their values, and the number of averages, which the first time tells if need be."""
+        """The times, the places of their values, and the number of averages, found at the first time if unknown."""
         times: list[float] = []
         places: list[int] = []
         need = count * self._length
@@ -108,7 +108,7 @@ class TextAverages(PlaneDataset):
 
 
 def _line(file: IO[bytes], path: str) -> list[float]:
-    """The numbers of the next line that has some; [] at the end."""
+    """The numbers of the next line that is not empty; [] at the end."""
     while raw := file.readline(_LONGEST):
         try:
             found = [real_of(word) for word in raw.decode("latin-1").split()]

@@ -1,1 +1,1 @@
-"""What a run directory of the Pencil Code says of all its files: sizes, grid, parameters."""
+"""The common data of a run directory of the Pencil Code: sizes, grid, parameters."""

@@ -1,6 +1,6 @@
-"""What the files of a run have that no grid and no field can say, as attributes of a dataset. Local.
+"""Data of a run that are neither grid nor field, as attributes of a dataset.
 
-A writer of the Pencil Code's HDF5 files takes it from there, whatever was in between.
+A writer of the Pencil Code's HDF5 files takes them from there, also after conversions in between.
 
     grid/x, grid/dx, grid/Lx, grid/Ox, grid/dx_1, grid/dx_tilde, ...   coordinates with ghost zones
     unit/system, unit/length, ...                                      units of the run
@@ -41,7 +41,7 @@ def run_attributes(run: PencilRun) -> dict[str, Attribute]:
 
 
 def _units(run: PencilRun) -> dict[str, Attribute]:
-    """The units of the parameters, and those that the code derives of them."""
+    """The units in the parameters, and those that the code derives from them."""
     base = {name: run.parameter(f"init_pars/unit_{name}") for name in ("density", "length", "velocity")}
     if not all(isinstance(value, int | float) for value in base.values()):
         return {}

@@ -1,4 +1,4 @@
-"""The sizes of a run of the Pencil Code: `dim.dat`, or the group `settings` of an HDF5 file. All is local."""
+"""The sizes of a run of the Pencil Code: `dim.dat`, or the group `settings` of an HDF5 file."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Dimensions:
 
     :param points: x, y, z, without ghost zones.
     :param ghosts: layers of ghost zones on each side, x, y, z.
-    :param mvar: number of fields that are integrated in time; `maux` that are not, `mglobal` that are constant.
+    :param mvar: number of fields that are integrated in time; `maux` are not integrated, `mglobal` are constant.
     :param precision: "S" or "D".
-    :param processes: in x, y, z, of the whole grid; None of a part.
-    :param place: position of the part in the grid of processes; None of the whole grid.
+    :param processes: numbers of processes in x, y, z; None for a part.
+    :param place: position of the part in the grid of processes; None for the whole grid.
     """
 
     points: Triple
@@ -72,7 +72,7 @@ class Dimensions:
 
     @property
     def ranks(self) -> int:
-        """The number of processes; 1 of a part."""
+        """The number of processes; 1 for a part."""
         return math.prod(self.processes or (1,))
 
     def local(self) -> Dimensions:
@@ -90,7 +90,7 @@ class Dimensions:
 def read_dim(path: Path) -> Dimensions:
     """Sizes and precision from a `dim.dat`.
 
-    :raises IoError: it is not one, with the line that is wrong.
+    :raises IoError: it is wrong; the message names the line.
     """
     lines = [line.split() for line in read_text(path).splitlines()[:8] if line.strip()]
     if len(lines) != 4:
@@ -115,9 +115,9 @@ def _numbers(path: Path, line: int, words: list[str], counts: range) -> list[int
 
 
 def dim_of_hdf5(file: h5py.File) -> Dimensions | None:
-    """The sizes in the group `settings` of a file; None where it has none.
+    """The sizes in the group `settings` of a file; None if it has no such group.
 
-    :raises IoError: a number is missing, or cannot be.
+    :raises IoError: a number is missing or impossible.
     """
     if not has_group(file, "settings"):
         return None
@@ -155,8 +155,8 @@ def _checked(path: Path, found: Dimensions, evenly: bool = True) -> Dimensions:
 def process_place(data: Path, dim: Dimensions, process: int, y_is_slowest: bool) -> Triple:
     """Position of a process in the grid of processes: from its own `dim.dat`, else by its number.
 
-    :param dim: of the whole grid.
-    :param y_is_slowest: how the processes are numbered: y varies slowest, else z.
+    :param dim: the sizes of the whole grid.
+    :param y_is_slowest: in the numbers of processes, y varies slowest; otherwise z.
     :raises IoError: its `dim.dat` contradicts that of the data directory.
     """
     assert dim.processes is not None

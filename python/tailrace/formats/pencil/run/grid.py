@@ -1,4 +1,4 @@
-"""The points of a run of the Pencil Code, with ghost zones: from `grid.dat` or an HDF5 file. All is local."""
+"""The points of a run of the Pencil Code, with ghost zones: from `grid.dat` or an HDF5 file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class Axis:
     """A direction of the grid.
 
-    :param points: coordinates, ghost zones too.
-    :param spacing: where it is equal.
-    :param length: of the box.
+    :param points: coordinates, with ghost zones.
+    :param spacing: the spacing of equally spaced points.
+    :param length: the length of the box.
     :param inverse: 1 / (spacing at each point).
-    :param tilde: -(second derivative of the mapping) / (first)^2 at each point: what second derivatives need.
+    :param tilde: -(second derivative of the mapping) / (first)^2 at each point, needed for second derivatives.
     """
 
     points: NDArray[Any]
@@ -45,7 +45,7 @@ class Points:
     """The grid in x, y, z.
 
     :param ghosts: layers of each direction that are ghost zones, on each side.
-    :param order: the byte order of the `grid.dat` that it is from, "<" or ">"; None of an HDF5 file.
+    :param order: the byte order of its `grid.dat`, "<" or ">"; None for an HDF5 file.
     """
 
     axes: tuple[Axis, Axis, Axis]
@@ -54,21 +54,21 @@ class Points:
 
     @property
     def lengths(self) -> tuple[float, float, float]:
-        """Of the box."""
+        """The lengths of the box."""
         x, y, z = (axis.length for axis in self.axes)
         return x, y, z
 
     def equal(self, direction: int) -> bool:
         """Whether its points are equally spaced, within the precision of the file."""
         along, g = self.axes[direction].points, self.ghosts[direction]
-        if along.size == 2 * g + 1:  # a direction of one point, whose ghost zones say nothing
+        if along.size == 2 * g + 1:  # a direction of one point; its ghost zones mean nothing
             return True
         step = np.diff(along)
         most = 16 * np.finfo(along.dtype).eps * max(abs(along[0]), abs(along[-1]), abs(step).max())
         return bool(np.ptp(step) <= most)
 
     def cut(self, box: Box) -> Points:
-        """A part, with its own ghost zones; the box does not count them."""
+        """A part of the grid, with its ghost zones; `box` does not count ghost zones."""
         made = []
         for axis, start, count, g in zip(self.axes, box.start, box.count, self.ghosts, strict=True):
             here = slice(start, start + count + 2 * g)
@@ -98,7 +98,7 @@ class Points:
 
 
 def read_points(data: Path, dim: Dimensions, place: Callable[[int], Triple]) -> Points | None:
-    """The grid of the whole box; None where no file tells it, or the sizes are those of a part.
+    """The grid of the whole box; None if no file has it, or if the sizes are those of a part.
 
     :param place: the position of a process in the grid of processes.
     :raises IoError: a file is damaged, or does not fit the sizes.
@@ -142,7 +142,7 @@ def read_grid_file(path: Path, dim: Dimensions) -> Points:
 
 
 def points_of_hdf5(file: h5py.File, dim: Dimensions) -> Points | None:
-    """The grid of an HDF5 file of the code; None where it has none.
+    """The grid of an HDF5 file of the code; None if it has no grid.
 
     :raises IoError: its arrays are of another size.
     """
@@ -191,7 +191,7 @@ def _checked(path: Path, axes: Iterable[Any], ghosts: Triple, order: str | None 
 
 
 def _assembled(data: Path, dim: Dimensions, place: Callable[[int], Triple]) -> Points:
-    """From the grids of the processes along each direction."""
+    """The whole grid, assembled from the grids of processes along each direction."""
     assert dim.processes is not None
     lines: list[dict[int, Axis]] = [{}, {}, {}]
     order: str | None = None

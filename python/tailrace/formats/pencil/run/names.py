@@ -1,4 +1,4 @@
-"""The names of the fields of a run of the Pencil Code: from `index.pro` and `varname.dat`. All is local."""
+"""The names of the fields of a run of the Pencil Code: from `index.pro` and `varname.dat`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _WRITTEN = re.compile(r"\s*(\d{1,6})\s+(\w{1,60})\s*")
 
 
 def field_names(index: str, varname: str, count: int) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Names of the fields in the order of a snapshot, as its HDF5 files have them, and other names for them.
+    """Names of the fields as in HDF5 files, in the order of a snapshot, and their other usual names.
 
     :param index: the text of `index.pro`.
-    :param varname: that of `varname.dat`.
-    :param count: the most fields that there can be; those without a name are `field1`, ...
+    :param varname: the text of `varname.dat`.
+    :param count: the largest number of fields; fields without a name are `field1`, ...
     """
     listed: dict[int, list[str]] = {}
     for line in index.splitlines():
@@ -38,7 +38,7 @@ def field_names(index: str, varname: str, count: int) -> tuple[tuple[str, ...], 
 
 
 def _best(listed: list[str], written: str | None) -> str | None:
-    """A vector has two names at its first component: iuu, iux."""
+    """The best of several names: the first component of a vector has two, iuu and iux."""
     if written is None or not listed:
         return listed[-1] if listed else _component(written)
     for name in (_component(written), written, f"{written}1"):

@@ -1,4 +1,4 @@
-"""The parameters that a run of the Pencil Code has written: `param.nml` and `param2.nml`. Local."""
+"""The parameters that a run of the Pencil Code has written: `param.nml` and `param2.nml`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ Value = bool | int | float | str
 MOST_BYTES = 4 << 20  # of a file
 _MOST_REPEATS = 4096
 
-# Fortran has written these files, so that this small part of its rules is enough, and takes a time that grows only with
-# the size of the file.
+# Fortran has written these files, so this small part of its rules is enough. Its time is linear in their size.
 _TOKEN = re.compile(
     r"""\s* (?: (?P<group>&\w+) | (?P<key>[A-Za-z_]\w*(?:%\w+)*(?:\([^()'"\n]{0,40}\))?)\s*= | (?P<end>/(?=\s|$))
         | (?:(?P<repeat>\d+)\*)?

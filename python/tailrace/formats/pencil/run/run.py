@@ -1,4 +1,4 @@
-"""What belongs to all files of a data directory of the Pencil Code, read once where a path in it is opened. Local."""
+"""The common data of all files of a data directory of the Pencil Code, read once when a path in it is opened."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .names import field_names
 from .parameters import MOST_BYTES, Value, parse_parameters
 
 _NEEDED = ("index.pro", "varname.dat", "param.nml", "param2.nml")
-_MORE = ("particle_index.pro", "legend.dat", "pdim.dat")  # without which all fields can be read
+_MORE = ("particle_index.pro", "legend.dat", "pdim.dat")  # not needed to read fields
 
 
 @dataclass(frozen=True, eq=False)
 class PencilRun:
-    """What all files of a run need.
+    """The common data of all files of a run.
 
     :param data: the data directory.
-    :param dim: of the whole grid.
-    :param points: the whole grid, with ghost zones; None where no file tells it.
-    :param fields: names of the fields of a snapshot in their order, as far as `index.pro` and `varname.dat` tell them.
+    :param dim: the sizes of the whole grid.
+    :param points: the whole grid, with ghost zones; None if no file has it.
+    :param fields: names of the fields of a snapshot in their order, from `index.pro` and `varname.dat`.
     :param aliases: another usual name of a field -> the name in `fields`.
-    :param parameters: of `param.nml` and, where both have one, of `param2.nml`: "init_pars/lperi" -> values.
-    :param texts: its small files by their names; "" where it has none.
+    :param parameters: "init_pars/lperi" -> values, from `param.nml` and `param2.nml`; the latter is preferred.
+    :param texts: its small files by their names; "" for a missing file.
     """
 
     data: Path
@@ -45,7 +45,7 @@ class PencilRun:
     _places: dict[int, Triple] = field(default_factory=dict, repr=False)  # those that were read
 
     def parameter(self, *names: str) -> Any:
-        """The first value of the first of these parameters that there is, else None."""
+        """The first value of the first of these parameters that exists, else None."""
         return next((self.parameters[name][0] for name in names if self.parameters.get(name)), None)
 
     def place(self, process: int) -> Triple:
@@ -59,15 +59,15 @@ class PencilRun:
         return self._places[process]
 
     def process_files(self, name: str) -> Iterator[tuple[int, Path]]:
-        """The number of each process, and the path that its file of a name has."""
+        """The number of each process, and the path of its file of the given name."""
         for process in range(self.dim.ranks):
             yield process, self.data / f"proc{process}" / name
 
 
 def read_run(data: Path, dim: Dimensions, points: Points | None = None) -> PencilRun:
-    """All that belongs to the files of a data directory.
+    """Read the common data of a data directory.
 
-    :param points: the grid, where it is known; else it is read.
+    :param points: the grid, if it is known; otherwise it is read.
     :raises IoError: one of its texts or its grid is damaged, or does not fit the sizes.
     """
     texts = {name: read_text(data / name, MOST_BYTES) for name in _NEEDED}
@@ -75,7 +75,7 @@ def read_run(data: Path, dim: Dimensions, points: Points | None = None) -> Penci
         try:
             texts[name] = read_text(data / name)
         except IoError:
-            texts[name] = ""  # it is no text of the code
+            texts[name] = ""  # not a text of the code
     fields, aliases = field_names(texts["index.pro"], texts["varname.dat"], dim.fields)
     parameters = {**parse_parameters(texts["param.nml"]), **parse_parameters(texts["param2.nml"])}
     run = PencilRun(data, dim, points, fields, aliases, parameters, texts)
@@ -85,8 +85,8 @@ def read_run(data: Path, dim: Dimensions, points: Points | None = None) -> Penci
 def run_in(data: Path, hdf5: Sequence[Path] = ()) -> PencilRun:
     """The run of a data directory.
 
-    :param hdf5: files that may tell its sizes, too.
-    :raises IoError: no file tells its sizes, or one of its files is damaged.
+    :param hdf5: files that may have its sizes, too.
+    :raises IoError: no file has its sizes, or one of its files is damaged.
     """
     if (data / "dim.dat").exists():
         return read_run(data, read_dim(data / "dim.dat"))
@@ -99,7 +99,7 @@ def run_in(data: Path, hdf5: Sequence[Path] = ()) -> PencilRun:
 
 
 def find_data(path: Path) -> Path | None:
-    """The data directory at a path: itself, or its `data`; None where it is neither."""
+    """The data directory at a path: the path itself, or its `data`; else None."""
     for directory in (path, path / "data"):
         if directory.is_dir() and _is_data(directory):
             return directory
@@ -118,6 +118,6 @@ def _is_data(directory: Path) -> bool:
 
 
 def data_above(path: Path) -> Path | None:
-    """The data directory of a file: one directory above that of the file, or its own; None where it is in none."""
+    """The data directory of a file: its directory or the one above; None if neither is one."""
     directories = (path.absolute().parent.parent, path.absolute().parent)
     return next((directory for directory in directories if find_data(directory) == directory), None)

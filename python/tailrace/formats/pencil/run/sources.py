@@ -1,4 +1,4 @@
-"""Which snapshots a data directory has, by their names. All is local."""
+"""The snapshots of a data directory, by their names."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NAME = re.compile(r"(VAR(\d{1,9})|var\.dat|var)(\.h5)?")
 class SnapshotSource:
     """A snapshot, by its name.
 
-    :param number: of VARn; None of var.dat, which is written again and again.
-    :param path: its file in `allprocs`, or that of process 0.
+    :param number: the number in VARn; None for var.dat, which is written again and again.
+    :param path: its file in `allprocs`, or the file of process 0.
     """
 
     number: int | None
@@ -22,7 +22,7 @@ class SnapshotSource:
 
     @property
     def is_hdf5(self) -> bool:
-        """By its name."""
+        """Whether it is an HDF5 file, by its name."""
         return self.path.suffix == ".h5"
 
     @property
@@ -36,7 +36,7 @@ class SnapshotSource:
 
 
 def source_at(path: Path) -> SnapshotSource | None:
-    """The snapshot with the name of a path; None where it is not the name of one."""
+    """The snapshot with the name of a path; None if it is another name."""
     match = _NAME.fullmatch(path.name)
     if match is None or (match[1] == "var" and not match[3]):
         return None
@@ -46,7 +46,7 @@ def source_at(path: Path) -> SnapshotSource | None:
 def snapshots_in(data: Path) -> tuple[list[SnapshotSource], list[str]]:
     """The snapshots of a data directory in the order of their numbers, var.dat last, and notes.
 
-    Where one is there twice, as after a conversion, that in `allprocs` is taken, an HDF5 file first.
+    If one exists twice, as after a conversion, the one in `allprocs` is taken, HDF5 files first.
     """
     sources: dict[str, SnapshotSource] = {}
     notes = []

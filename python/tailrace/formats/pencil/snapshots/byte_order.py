@@ -1,4 +1,4 @@
-"""The byte order of files without records, which do not tell it themselves. All functions are local."""
+"""The byte order of files without records, which do not contain it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD = {"<": "little-endian", ">": "big-endian"}
 
 
 def order_of(run: PencilRun) -> str | None:
-    """ "<" or ">": from the marks of records that other files of the run have; None where it has no such files."""
+    """ "<" or ">", from the record marks in other files of the run; None if it has no such files."""
     if run.points is not None and run.points.order is not None:
         return run.points.order
     for source in snapshots_in(run.data)[0]:
@@ -33,10 +33,10 @@ def order_of(run: PencilRun) -> str | None:
 
 
 def frames_in_order(run: PencilRun, path: Path, size: int, time: int, data: int) -> Frames:
-    """Frames without records in the byte order of their run, with a note where that is a guess.
+    """Frames without records, in the byte order of their run, with a note if it is guessed.
 
     :param size: bytes of a frame; `time` and `data` are offsets in it, see `Frames`.
-    :raises IoError: the file has no multiple of that size.
+    :raises IoError: the size of the file is not a multiple of `size`.
     """
     count, _ = whole_frames(path, size, False)
     both = {order: Frames(path, order + run.dim.real, size, time, data, (), count) for order in "<>"}
@@ -57,7 +57,7 @@ def guessed(path: Path, times: Mapping[str, Sequence[float]]) -> tuple[str, list
 
 
 def _doubt(times: Sequence[float]) -> tuple[int, int]:
-    """How little these look like times of a run: numbers beyond reason, then steps back."""
+    """How unlikely these are times of a run: the number of absurd values, then the number of steps back."""
     values = np.abs(np.asarray(times, "f8"))
     good = np.isfinite(values) & ((values == 0) | ((values > 1e-20) & (values < 1e20)))
     with np.errstate(invalid="ignore"):

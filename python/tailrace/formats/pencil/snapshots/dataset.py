@@ -1,4 +1,4 @@
-"""Snapshots of the Pencil Code as steps of arrays. All is local."""
+"""Snapshots of the Pencil Code as steps of arrays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PencilSnapshots(Dataset):
     def __init__(self, path: str, run: PencilRun, snapshots: list[Snapshot], ghosts: bool) -> None:
         super().__init__(path)
         self._run, self._ghosts = run, ghosts
-        self._whole = run.dim.processes is not None  # else it is the part of one process
+        self._whole = run.dim.processes is not None  # otherwise it is the part of one process
         self._snapshots = sorted(snapshots, key=lambda snapshot: snapshot.time)  # the order of the same times is kept
         self.steps = _numbered(self._snapshots)
         self._recipes = [{} if ghosts else recipes(run, snapshot.names) for snapshot in self._snapshots]
@@ -56,12 +56,12 @@ class PencilSnapshots(Dataset):
         return {name: self._seen(variable) for name, variable in stored.items()}
 
     def derived(self, position: int) -> dict[str, Stored]:
-        """What is computed of them: bx, by, bz, jx, jy, jz, ox, oy, oz, rho, tt."""
+        """Fields that are computed from the stored ones: bx, by, bz, jx, jy, jz, ox, oy, oz, rho, tt."""
         stored = self._snapshots[position].variables()
         return {name: self._seen(stored[recipe.inputs[0]]) for name, recipe in self._recipes[position].items()}
 
     def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
-        """uu, aa, bb, jj, vort and what else has components x, y, z."""
+        """uu, aa, bb, jj, vort and others with components x, y, z."""
         names = [*self._snapshots[position].names, *self._recipes[position]]
         usual = {letter: name for name, letter in _USUAL.items()}
         found = {}
@@ -155,19 +155,19 @@ class PencilSnapshots(Dataset):
 
 
 def _is_sheared(run: PencilRun) -> bool:
-    """By the rate of shear: of the start, or of the run."""
+    """Whether the box is sheared, from the rate of shear in the parameters."""
     names = [f"shear_{when}_pars/{rate}" for when in ("init", "run") for rate in ("sshear", "qshear")]
     return any(run.parameter(name) not in (None, 0, 0.0) for name in names)
 
 
 def _repeats(run: PencilRun, axis: str) -> bool:
-    """Whether the boundary conditions of all fields in a direction are periodic, as far as the parameters tell them."""
+    """Whether the boundary conditions of all fields in a direction are periodic, by the parameters."""
     kinds = [kind for when in ("init", "run") for kind in run.parameters.get(f"{when}_pars/bc{axis}", [])]
     return all(kind in ("", "p", "p:p") for kind in kinds)
 
 
 def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:
-    """Index and time: the number of the time step where all have one and they differ, else the number of VARn."""
+    """Index and time. The index is the number of the time step if all have different ones, else that of VARn."""
     numbers = [snapshot.source.number for snapshot in snapshots]
     last = max((number for number in numbers if number is not None), default=-1)
     indices = [last + 1 if number is None else number for number in numbers]
@@ -178,7 +178,7 @@ def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:
 
 
 def opened(source: SnapshotSource, run: PencilRun) -> Snapshot:
-    """A snapshot, of whichever kind it is.
+    """Open a snapshot of any kind.
 
     :raises IoError: it is damaged.
     """

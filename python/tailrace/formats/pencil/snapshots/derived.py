@@ -1,4 +1,4 @@
-"""What the Pencil Code computes of its fields, by its own differences of sixth order. All is local.
+"""Fields that the Pencil Code derives from its own, with its differences of sixth order.
 
 First derivatives, second derivatives and the mixed ones ("bidiagonal": along the diagonals) are those of `deriv.f90`. A
 box is computed in pieces of planes, so that memory stays bounded, from the stored fields with their ghost zones.
@@ -31,12 +31,12 @@ _MIXED = (270.0, -27.0, 2.0)  # / 720
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a field is made.
+    """The recipe of a derived field.
 
     :param kind: "curl", "curl2" (grad div - laplacian), "of_values".
-    :param inputs: the stored fields: three components, or what a function of values needs.
-    :param component: 0, 1, 2 of a vector.
-    :param factor: of the result.
+    :param inputs: the stored fields: three components, or the arguments of a function of values.
+    :param component: the component of a vector: 0, 1, 2.
+    :param factor: a factor for the result.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Recipe:
 
 
 def recipes(run: PencilRun, stored: tuple[str, ...]) -> dict[str, Recipe]:
-    """What can be computed of the stored fields, by its usual name; what is stored itself is left out."""
+    """The fields that can be computed from the stored ones, by their usual names, without stored ones."""
     found: dict[str, Recipe] = {}
     kind = str(run.parameter("init_pars/coord_system") or "cartesian")
     if run.points is not None and kind == "cartesian" and min(run.points.ghosts) >= HALO:
@@ -92,7 +92,7 @@ def _gas(run: PencilRun) -> tuple[float, float, float, float] | None:
 
 
 class Computer:
-    """Computes boxes of what `recipes` names.
+    """Computes boxes of the fields in `recipes`.
 
     :param read: fills an array with a box of a stored field; the box counts the ghost zones too.
     """
@@ -101,9 +101,9 @@ class Computer:
         self._run, self._points, self._read = run, run.points, read
 
     def fill(self, recipe: Recipe, box: Box, out: NDArray[Any], dtype: str) -> None:
-        """Fill `out` with a box; it counts the ghost zones too, and of derivatives lies inside them.
+        """Fill `out` with a box; it counts the ghost zones too, and for derivatives lies inside them.
 
-        :param dtype: of the stored fields, in which all is computed as the code does.
+        :param dtype: the type of the stored fields; everything is computed in it, as in the code.
         """
         for piece, part in _pieces(box, out, np.dtype(dtype).itemsize):
             if recipe.kind == "curl":
@@ -195,7 +195,7 @@ class Computer:
         return values
 
     def _flat(self, axis: int) -> bool:
-        """Nothing changes in a direction of one point; its ghost zones say nothing."""
+        """Whether a direction has one point: nothing changes there, and its ghost zones mean nothing."""
         assert self._points is not None
         return bool(self._points.axes[axis].points.size == 2 * self._points.ghosts[axis] + 1)
 
@@ -215,7 +215,7 @@ def _differences(values: NDArray[Any], axis: int) -> NDArray[Any]:
 
 
 def _shifted(values: NDArray[Any], by: dict[int, int]) -> NDArray[Any]:
-    """The inner values, moved; `values` has a halo in the directions of `by` only."""
+    """The inner values, shifted; `values` has a halo only in the directions of `by`."""
     cuts = [slice(None)] * 3
     for axis, shift in by.items():
         cuts[2 - axis] = slice(HALO + shift, values.shape[2 - axis] - HALO + shift)
@@ -232,7 +232,7 @@ def _grown(box: Box, axes: tuple[int, ...]) -> Box:
 
 
 def _pieces(box: Box, out: NDArray[Any], size: int) -> Iterator[tuple[Box, NDArray[Any]]]:
-    """Pieces of some planes, or of a plane; enough that the halo costs little where memory allows it."""
+    """Pieces of several planes, or of one; large enough, if memory allows it, that the halo costs little."""
     (x, y, z), (nx, ny, nz) = box
     planes = min(nz, max(1, _PIECE // max(1, nx * ny * size)))
     rows = min(ny, max(1, _PIECE // max(1, nx * size)))

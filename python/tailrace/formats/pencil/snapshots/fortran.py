@@ -1,4 +1,4 @@
-"""A snapshot in files of Fortran: one for each process, for each layer of processes in z, or for all. All is local."""
+"""A snapshot in files of Fortran: one for each process, for each layer of processes in z, or for all."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .persist import as_scalars, joined, read_persist
 
 @dataclass(frozen=True)
 class SnapshotHead:
-    """What the records of a file say.
+    """The data in the records of a file.
 
     :param kind: "dist" one file for each process, "collect_xy" one for each layer of processes in z, "collect" one.
     :param fields: their number.
-    :param pieces: of the record of fields; () where the file begins with them, without a record.
+    :param pieces: pieces of the record of fields; () if the file begins with the fields, without a record.
     :param end: the first byte behind the grid: the persistent variables.
-    :param deltay: of a shearing box.
+    :param deltay: the shift of a shearing box.
     """
 
     kind: str
@@ -51,9 +51,9 @@ class SnapshotPart:
     """The part of the fields in one file.
 
     :param path: the file.
-    :param box: the points that are taken from it: its own and the ghost zones at the outer boundaries.
-    :param shape: of its arrays, ghost zones too.
-    :param start: where `box` begins in its arrays.
+    :param box: the points that are read from it: its own, and the ghost zones at the outer boundaries.
+    :param shape: the shape of its arrays, with ghost zones.
+    :param start: the place of `box` in its arrays.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class SnapshotPart:
 class FortranSnapshot:
     """A snapshot whose fields are in records of Fortran, or without records in one file.
 
-    :param run: of the data directory, or of one process alone.
+    :param run: the run of the data directory, or of one process alone.
     :raises IoError: its first file is damaged, or of another size than `dim.dat` says.
     """
 
@@ -82,7 +82,7 @@ class FortranSnapshot:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the fields, in their order in the file."""
+        """The names of the fields, in their order in the file."""
         known = self._run.fields[: self.head.fields]
         return known + tuple(f"field{at + 1}" for at in range(len(known), self.head.fields))
 
@@ -102,12 +102,12 @@ class FortranSnapshot:
         return self._processes_of(self.head) == self._run.dim.ranks
 
     def _processes_of(self, head: SnapshotHead) -> int:
-        """How many processes have their values in one file."""
+        """The number of processes with values in one file."""
         px, py, _ = self._run.dim.processes or (1, 1, 1)
         return {"dist": 1, "collect_xy": px * py, "collect": self._run.dim.ranks}[head.kind]
 
     def part_of(self, process: int) -> PencilRun:
-        """The run as if the points in the file of a process were all."""
+        """The run, as if it had only the points in the file of a process."""
         dim, points = self._run.dim, self._run.points
         box = dim.box_at(self._run.place(process))
         if self.head.kind == "collect_xy":
@@ -120,14 +120,14 @@ class FortranSnapshot:
         return dict.fromkeys(self.names, Stored(self._run.dim.dtype, self._run.dim.held, False))
 
     def scalars(self) -> dict[str, Scalar]:
-        """What the snapshot has beside the fields; from all its files."""
+        """`deltay` of a shearing box, and the persistent variables from all its files."""
         found: dict[str, Scalar] = {}
         if self.head.deltay is not None:
             found["deltay"] = self.head.deltay
         return {**found, **as_scalars(joined(self._persist(part) for part in self.parts()))}
 
     def iteration(self) -> int | None:
-        """The number of its time step, where it is stored."""
+        """The number of its time step, if it is stored."""
         with Records(self.source.path, self.head.order, self._first()) as records:
             found = read_persist(records, self.head.end, self._run.dim.real, 1)
         return int(found["iteration_number"][0]) if "iteration_number" in found else None
@@ -155,7 +155,7 @@ class FortranSnapshot:
         return self.head.kind == "collect" or self._run.dim.processes is None
 
     def parts(self) -> list[SnapshotPart]:
-        """The files, and what of the fields is in each."""
+        """The files with their parts of the fields."""
         if not self._parts:
             self._parts = [self._part(path) for path in self.files()]
         return self._parts
@@ -231,7 +231,7 @@ class FortranSnapshot:
         return SnapshotHead("collect_xy", records.order, count, fields.pieces, end, time, None)
 
     def _read_raw(self, path: Path) -> SnapshotHead:
-        """Without marks around the fields, their number is that with which a record of the grid follows."""
+        """Read a file without marks around the fields: the record of the grid behind them gives their number."""
         dim = self._run.dim
         size = path.stat().st_size
         most = min(dim.fields, size // self._raw_bytes(1))
@@ -265,7 +265,7 @@ class FortranSnapshot:
 
 
 def _part(path: Path, dim: Dimensions, place: Triple) -> SnapshotPart:
-    """The points of a process and the ghost zones that it has at the outer boundaries."""
+    """The part of a process: its points, and its ghost zones at the outer boundaries."""
     assert dim.processes is not None
     own = dim.box_at(place)
     low = [0 if at == 0 else g + a for at, a, g in zip(place, own.start, dim.ghosts, strict=True)]

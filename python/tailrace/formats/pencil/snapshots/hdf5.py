@@ -1,4 +1,4 @@
-"""A snapshot in an HDF5 file of the Pencil Code. All is local."""
+"""A snapshot in an HDF5 file of the Pencil Code."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _REAL = {"float32": "float32", "float64": "float64", ">f4": "float32", ">f8": "f
 
 
 class Hdf5Snapshot:
-    """The fields are the datasets of its group `data`.
+    """A snapshot whose fields are the datasets of the group `data`.
 
-    :param dim: of the run; they are the sizes that the file itself tells, too.
+    :param dim: the sizes of the run, which the file itself has, too.
     :raises IoError: the file is damaged, or has no time.
     """
 
@@ -40,7 +40,7 @@ class Hdf5Snapshot:
         with open_hdf5(source.path) as file:
             self.time = time_of(file)
             self._stored = self._fields(file)
-            self.is_sheared = "persist/shear_delta_y" in file  # what is deltay in files of records
+            self.is_sheared = "persist/shear_delta_y" in file  # called deltay in files of records
 
     def _fields(self, file: h5py.File) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Hdf5Snapshot:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the fields."""
+        """The names of the fields."""
         return tuple(self._stored)
 
     def variables(self) -> dict[str, Stored]:
@@ -77,7 +77,7 @@ class Hdf5Snapshot:
         return as_scalars(found)
 
     def iteration(self) -> int | None:
-        """The number of its time step, where it is stored."""
+        """The number of its time step, if it is stored."""
         with open_hdf5(self.source.path) as file:
             data = plain(file, "persist/iteration_number")
             return int(np.asarray(data[()]).reshape(-1)[0]) if data is not None and 0 < data.size < 1 << 20 else None
@@ -90,7 +90,7 @@ class Hdf5Snapshot:
         read_values(self.source.path, f"data/{name}", self._dim.held[::-1], (z, y, x), out)
 
     def check(self) -> list[str]:
-        """Damage in what describes it."""
+        """Damage in its metadata."""
 
         def look() -> None:
             with open_hdf5(self.source.path) as file:

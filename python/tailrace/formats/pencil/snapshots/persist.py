@@ -1,4 +1,4 @@
-"""The persistent variables at the end of a snapshot: what the code needs beside the fields to go on. All is local.
+"""The persistent variables at the end of a snapshot: the data besides the fields that a restart needs.
 
 A block is the record 2000, then pairs of records (number, values), then the record 2000 again.
 """
@@ -35,8 +35,8 @@ _WHOLE = {1, 2, 100, 257, 258, 360, 361}  # whole numbers and truth values
 def read_persist(records: Records, offset: int, real: str, processes: int) -> dict[str, NDArray[Any]]:
     """The values of each process, one process after the other, by name.
 
-    :param offset: the first byte behind the grid of the snapshot; where the file ends there, there are none.
-    :param processes: whose values are together in each record, those of one place next to each other.
+    :param offset: the first byte behind the grid of the snapshot; if the file ends there, it has no variables.
+    :param processes: the number of processes with values in each record; the values of one place are together.
     :raises IoError: the block is damaged or cut off.
     """
     found: dict[str, NDArray[Any]] = {}
@@ -82,7 +82,7 @@ def _scalar(values: NDArray[Any]) -> Scalar:
 
 
 def _real_of(record: Record, real: str) -> str:
-    """Of a number that is not known, too, where its size is that of real numbers."""
+    """The real type of a record; an unknown variable is taken as real if it has the size of real numbers."""
     return "i4" if record.size % np.dtype(real).itemsize else real
 
 

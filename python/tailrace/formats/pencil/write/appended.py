@@ -41,9 +41,9 @@ class AppendedFile:
         self.path, self._comm, self._first = path, comm, first
         self._partial = path.with_name(path.name + PARTIAL)
         self._file: int | None = None
-        self._begun = False  # this run has completed a group
+        self._begun = False  # this writer has completed a group
         self._number = first
-        self._last = 0  # place of the value `last` in the file
+        self._last = 0  # offset of the value `last` in the file
         self._arrays: dict[str, FlatArray] = {}
 
     def begin(
@@ -135,7 +135,7 @@ class AppendedFile:
             on_root(self._comm, lambda: publish(self._partial, self.path))
 
     def abandon(self) -> None:
-        """Leave the open group out: it does not count, and the next one replaces it. Local."""
+        """Abandon the open group: it does not count, and the next one replaces it. Local."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

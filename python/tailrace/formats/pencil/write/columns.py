@@ -27,7 +27,7 @@ class ColumnsFile:
     """The file while its columns are collected on rank 0.
 
     :param columns: lists of equal length; `step` is the number of the time step, `time` is called `t` there.
-    :raises InputError: the file is there already, or the columns are no such table.
+    :raises InputError: the file exists, or the columns are not such a table.
     """
 
     def __init__(self, path: Path, comm: MPI.Comm, columns: Mapping[str, Stored]) -> None:
@@ -42,19 +42,19 @@ class ColumnsFile:
         on_root(comm, lambda: refuse_existing(path))
 
     def write(self, name: str, box: Box, values: NDArray[Any]) -> None:
-        """Keep rows of a column. Local."""
+        """Keep rows of a column."""
         self._parts.append((name, box.start[1], np.array(values).reshape(-1)))
 
     def finish(self) -> None:
         """Write the file.
 
-        :raises InputError: a number of a time step is there twice, of which the format can hold only one.
+        :raises InputError: a time step occurs twice; the format can hold it only once.
         """
         parts = self._comm.gather(self._parts)
         on_root(self._comm, lambda: self._write([one for some in parts or [] for one in some]))
 
     def abandon(self) -> None:
-        """Forget the rows. Local."""
+        """Drop the rows."""
         self._parts = []
 
     def _write(self, parts: list[tuple[str, int, NDArray[Any]]]) -> None:
@@ -91,7 +91,7 @@ class ColumnsFile:
 
 
 def _text(steps: NDArray[Any], table: Mapping[str, NDArray[Any]]) -> str:
-    """The same as text, with all digits: the code's own reader reads no other."""
+    """The table as text, with all digits: the code itself reads only texts."""
     names = ["it", *({"time": "t"}.get(name, name) for name in table)]
     lines = ["#--" + "---".join(names) + "---"]
     for at, step in enumerate(steps):

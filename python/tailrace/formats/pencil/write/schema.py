@@ -1,4 +1,4 @@
-"""The groups `grid`, `unit` and `settings` that the HDF5 files of the Pencil Code have. All functions are local.
+"""The groups `grid`, `unit` and `settings` of the HDF5 files of the Pencil Code.
 
 Whole numbers and texts are arrays of one value, real numbers are no arrays. Real numbers have the precision of the run,
 but those of `unit` always have double precision. Nothing has an attribute, chunks or compression.
@@ -41,9 +41,9 @@ def put(group: h5py.Group, name: str, value: int | str | float | NDArray[Any], r
 
 
 class PencilSettings:
-    """The grid, the units and the sizes of a run, as far as the source tells them, else computed from its grid.
+    """The grid, the units and the sizes of a run: from the attributes of the source, else computed from its grid.
 
-    :param attributes: of the source: "grid/dx_1", "unit/length", "settings/nprocx" and so on, where it has them.
+    :param attributes: attributes of the source; it may have "grid/dx_1", "unit/length", "settings/nprocx" and so on.
     :param grid: places of the points; None: they are numbered.
     :param points: x, y, z, without ghost zones.
     :param real: "f4" or "f8".
@@ -141,7 +141,7 @@ class PencilSettings:
 
 
 def is_of(attributes: Mapping[str, Attribute], points: Triple) -> bool:
-    """Whether the coordinates of a source are those of these points, and not of more, before a part was chosen."""
+    """Whether the coordinates in the attributes belong to these points, and not to a larger box."""
     return all(
         isinstance(along := attributes.get(f"grid/{axis}"), Sequence)
         and not isinstance(along, str)
@@ -160,7 +160,7 @@ def _without_grid(attributes: Mapping[str, Attribute], grid: UniformGrid | None)
 
 
 def points_of(attributes: Mapping[str, Attribute]) -> Triple | None:
-    """The points of the run that a source was of, without ghost zones; None where it does not say."""
+    """The points of the run of a source, without ghost zones; None if it does not have them."""
     counts = [len(a) if isinstance(a := attributes.get(f"grid/{axis}"), Sequence) else 0 for axis in "xyz"]
     return triple(n - 2 * GHOSTS for n in counts) if min(counts) > 2 * GHOSTS else None
 

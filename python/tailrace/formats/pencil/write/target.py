@@ -27,8 +27,8 @@ class WholeFile:
     :param layout: makes all of it on rank 0, see `ContiguousHdf5`.
     :param large: name of a variable -> name of its dataset, which `write` fills.
     :param ghosts: layers of ghost zones of the datasets on each side that `write` fills periodically: x, y, z.
-    :param points: of the variables, x, y, z; without meaning where there are no ghost zones.
-    :raises InputError: the file is there already.
+    :param points: points of the variables, x, y, z; unused without ghost zones.
+    :raises InputError: the file exists.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class WholeFile:
         self._partial.unlink(missing_ok=True)  # of a conversion that was killed: nobody else has such names
 
     def write(self, name: str, box: Box, values: NDArray[Any]) -> None:
-        """Write a box of a variable, and what of the ghost zones repeats it. Local."""
+        """Write a box of a variable, also to the ghost zones that repeat it. Local."""
         if self._ghosts == (0, 0, 0):
             self._file.write(self._large[name], box, values)
             return
@@ -61,21 +61,21 @@ class WholeFile:
             self._file.write(self._large[name], Box(start, part.count), inner)
 
     def finish(self) -> None:
-        """Give it its name."""
+        """Give the file its name."""
         self._file.close()
         on_root(self._comm, lambda: publish(self._partial, self.path))
 
     def abandon(self) -> None:
-        """Remove it. Local."""
+        """Remove the file. Local."""
         self._file.abandon()
         if self._comm.rank == 0:
             self._partial.unlink(missing_ok=True)
 
 
 def repeats(box: Box, points: Triple, ghosts: Triple) -> Iterator[tuple[Triple, Box]]:
-    """Where a box of a periodic array goes in the same array with ghost zones.
+    """The places of a box of a periodic array in the same array with ghost zones.
 
-    :returns: for each place its first point in the array with ghost zones, and the part of the box.
+    :returns: for each place, its first point in the array with ghost zones, and the part of the box.
     """
     in_each = [
         list(_repeats(start, count, n, width))

@@ -1,4 +1,4 @@
-"""The small text files of a data directory that readers of the Pencil Code need. All functions are local."""
+"""The small text files of a data directory that readers of the Pencil Code need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTER = re.compile(r"^ ?n\w+=[1-9]\d*$")  # numbers of averages and the like:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet; one that is there stays."""
+    """Write a file, unless it exists."""
     if os.path.lexists(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,9 +47,9 @@ def _row(values: Sequence[int], width: int) -> str:
 
 
 def index(fields: Sequence[str], source: str = "") -> str:
-    """`index.pro`: the positions of the fields, and the counters that the source has.
+    """`index.pro`: the positions of the fields, and the counters of the source.
 
-    :param source: that of the source; "" where there is none.
+    :param source: the `index.pro` of the source, or "".
     """
     counters = [f" {line.strip()}" for line in source.splitlines() if _COUNTER.match(line.rstrip())]
     others = [f" {line.strip()}" for line in source.splitlines() if re.match(r"^ ?npscalar=[1-9]\d*$", line.rstrip())]
@@ -65,9 +65,9 @@ def names(fields: Sequence[str]) -> str:
 
 
 def parameters(source: str, periodic: str | None = None) -> str:
-    """A `param.nml` of the source that says how the new files are stored; a short one where there is none.
+    """The `param.nml` of the source, changed to the storage of the new files; a short one if the source has none.
 
-    :param periodic: the periodic directions of a new box, "" where there are none; None: the box is that of the source.
+    :param periodic: the periodic directions of a new box, or ""; None: the box is that of the source.
     """
     new = "" if periodic is None else f" LPERI= {', '.join('FT'[axis in periodic] for axis in 'xyz')},\n"
     if not source:
@@ -82,12 +82,12 @@ def parameters(source: str, periodic: str | None = None) -> str:
 
 
 def without_box(source: str) -> str:
-    """Parameters without those that describe the box of the run."""
+    """The parameters, without those of the box of the run."""
     return _GEOMETRY.sub("", source)
 
 
 def append_snapshots(path: Path, times: Mapping[str, float]) -> None:
-    """Add snapshots that it does not name yet to `varN.list`, which may be there."""
+    """Add new snapshots to `varN.list`, which may exist."""
     known = set()
     if path.exists():
         with open_regular(path, encoding="utf-8", errors="replace") as file:
@@ -103,7 +103,7 @@ def append_snapshots(path: Path, times: Mapping[str, float]) -> None:
 
 
 def _fortran(value: float) -> str:
-    """As the format e14.8 of Fortran: 0.22667911E+00."""
+    """A number in the format e14.8 of Fortran: 0.22667911E+00."""
     if value == 0 or not np.isfinite(value):
         return f"{value:.8E}" if value else "0.00000000E+00"
     digits, exponent = f"{abs(value):.7E}".split("E")
@@ -111,6 +111,6 @@ def _fortran(value: float) -> str:
 
 
 def text_of(attributes: Mapping[str, Attribute], name: str) -> str:
-    """A text file that the source has carried in an attribute; "" where there is none."""
+    """A text file of the run from an attribute of the source; "" if there is none."""
     value = attributes.get(name, "")
     return value if isinstance(value, str) else ""

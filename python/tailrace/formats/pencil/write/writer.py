@@ -27,18 +27,18 @@ from .target import PARTIAL, WholeFile
 
 _NAME = re.compile(r"\w{1,64}", re.ASCII)
 _KIND = re.compile(r"averages/\w+|slices/\w+|time_series|PVAR\d*|pvar|PSTALK|VAR|var", re.ASCII)
-_PROC = ("distribution", "bounds_x", "bounds_y", "bounds_z")  # of particles: where the processes are
+_PROC = ("distribution", "bounds_x", "bounds_y", "bounds_z")  # datasets of particles that describe the processes
 
 
 class PencilWriter(Writer):
     """Files of a run of the Pencil Code: `allprocs/VARn.h5` (n is the index of the step), `grid.h5` and the texts.
 
-    A source that was a file of averages, slices, particles or a time series of that code (its attribute "pencil/file"
-    says so) becomes the same file of the new directory: `averages/z.h5`, `slices/bb1_xy.h5`, `allprocs/PVARn.h5`,
-    `allprocs/PSTALKn.h5`, `time_series.h5`. Several sources may share the directory.
+    A source that was a file of averages, slices, particles or a time series of that code (by its attribute
+    "pencil/file") becomes the same file of the new directory: `averages/z.h5`, `slices/bb1_xy.h5`,
+    `allprocs/PVARn.h5`, `allprocs/PSTALKn.h5`, `time_series.h5`. Several sources may share the directory.
 
-    Ghost zones come from the source where its arrays have them (its attribute "ghosts" says so), else they are filled
-    as for periodic boundaries; `notes` says where that is an assumption. There are no options.
+    Ghost zones come from the source if its arrays have them (by its attribute "ghosts"). Otherwise they are filled as
+    for periodic boundaries; `notes` names the directions where this is an assumption. There are no options.
     """
 
     format = "pencil-hdf5"
@@ -56,11 +56,11 @@ class PencilWriter(Writer):
         self._fields: tuple[str, ...] = ()
         self._settings: PencilSettings | None = None
         self._real = "f8"
-        self._periodic: str | None = None  # directions of a box that is not that of the source
+        self._periodic: str | None = None  # periodic directions of a box other than that of the source
 
     @classmethod
     def reading(cls, attributes: Mapping[str, Attribute]) -> dict[str, str]:
-        """With ghost zones, where the source has shown them."""
+        """The parameter for ghost zones, if the source had them."""
         return {"ghosts": "true"} if attributes.get("ghosts") else {}
 
     # ---- a step ------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class PencilWriter(Writer):
             self._open = None
 
     def close(self) -> None:
-        """Write the texts of the directory, and `grid.h5`, that are not there yet."""
+        """Write the missing texts of the directory, and `grid.h5`."""
         self.abandon_step()
         on_root(self.comm, self._write_texts)
 
@@ -193,7 +193,7 @@ class PencilWriter(Writer):
 
     # ---- ghost zones and grid ----------------------------------------------------------------------------------------
     def _ghosts(self, held: Triple) -> tuple[Triple, Triple]:
-        """The points of the arrays, and the layers of ghost zones that are in them."""
+        """The points of the arrays, and their layers of ghost zones."""
         given = self.attributes.get("ghosts", [0, 0, 0])
         inside = triple(given) if not isinstance(given, str | int | float) and len(given) == 3 else (0, 0, 0)
         if any(g not in (0, GHOSTS) or m - 2 * g < 1 for g, m in zip(inside, held, strict=True)):
@@ -204,7 +204,7 @@ class PencilWriter(Writer):
         return held, inside
 
     def _grid_of(self, points: Triple, inside: Triple) -> UniformGrid | None:
-        """The grid without ghost zones; with those of the source, its coordinates are in its attributes."""
+        """The grid without ghost zones; for a source with ghost zones, from the coordinates in its attributes."""
         if self.grid is None or self.grid.points == points:
             return self.grid
         origin = tuple(o + g * h for o, g, h in zip(self.grid.origin, inside, self.grid.spacing, strict=True))
@@ -213,7 +213,7 @@ class PencilWriter(Writer):
         )
 
     def _tell_box(self, points: Triple) -> None:
-        """The parameters of the source describe its whole box, which a part or a coarser one is not."""
+        """Note if the box is only a part of that of the source, or coarser: the parameters do not describe it then."""
         given = texts.text_of(self.attributes, "pencil/param.nml")
         if self._periodic is not None or (given and is_of(self.attributes, points)):
             return

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <tailrace/io/engine/engine.hpp>
-#include <tailrace/io/sst/sst_options.hpp>
 #include <tailrace/io/sst/control/reader_table.hpp>
+#include <tailrace/io/sst/sst_options.hpp>
 #include <tailrace/io/sst/steps/step_ledger.hpp>
 #include <tailrace/io/sst/steps/time_budget.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace tailrace::io {
 
-/// What happens to a step, or what must be done before that can be decided.
+/// What happens to a step, or what must be done before the decision.
 enum class StepDecision : std::int64_t {
   taken,    ///< it goes to ADIOS2
   held,     ///< it is copied and held until the readers have room for it
