@@ -3,7 +3,7 @@
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/sst/network/host.hpp>
-#include <tailrace/io/sst/network/port_guard.hpp>
+#include <tailrace/io/sst/network/host_guard.hpp>
 #include <tailrace/io/sst/network/tcp_sockets.hpp>
 #include <tailrace/support/process_identity.hpp>
 #include <tailrace/support/watchdog.hpp>
@@ -39,6 +39,7 @@ SstConnection::SstConnection(const OpenRequest &request, const SstOptions &optio
     readers_.check_distinct(request.path);
   });
   request.comm.barrier();
+  HostGuard::begin(options.timeout);
   for (const auto &one : tcp_connections())
     foreign_sockets_.insert(one.inode);
 }
@@ -118,7 +119,7 @@ void SstConnection::allow_writer() const {
     writers.merge(known_networks(record->hosts));
   else if (root() && writers.empty())
     writers = networks_from("any");
-  PortGuard::allow(from_root(request_.comm, writers));
+  HostGuard::allow(from_root(request_.comm, writers));
 }
 
 /// Throws when the time is over. Collective.
@@ -133,10 +134,9 @@ void SstConnection::check_time(Clock::time_point end, double timeout) const {
 
 /// Says, in rank 0, who we are, once ADIOS2 has been admitted. Collective.
 void SstConnection::meet_writer() {
-  const std::string problem = first_text(request_.comm, PortGuard::problem());
   if (!root())
     return;
-  notes_.tell(problem);
+  notes_.tell(adios2_note(), false);
   std::set<std::string> connections;
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
@@ -148,7 +148,7 @@ void SstConnection::cut_writer(bool alone) const {
   if (!alone)
     end_program(fmt::format("cannot read the stream {}: the writer does not answer", request_.path));
   for (const auto &one : tcp_connections())
-    if (one.of_adios2 && foreign_sockets_.count(one.inode) == 0) // MPI may have connected ranks since
+    if (foreign_sockets_.count(one.inode) == 0)
       cut(one);
 }
 
@@ -161,11 +161,9 @@ bool SstConnection::try_open(double timeout) {
   parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // of the contact file, which is there
   io_.SetParameters(parameters);
   bool opened = false;
-  const std::vector<TcpListener> before = tcp_listeners();
   await_same_time(request_.comm);
   request_.comm.barrier();
   {
-    const std::jthread guard = PortGuard::watch(before, options_.timeout); // it listens while it waits for a step
     const Watchdog watchdog(std::max(timeout, request_.comm.size() > 1 ? least_admission : 0.0), [&](int) {
       if (root())
         cut_writer(request_.comm.size() == 1);

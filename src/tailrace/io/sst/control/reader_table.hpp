@@ -1,17 +1,18 @@
 #pragma once
 
-#include <tailrace/io/sst/network/admission.hpp>
 #include <tailrace/io/sst/control/reader_channels.hpp>
+#include <tailrace/io/sst/network/our_adios2.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
 
 /// Who reads a stream, as rank 0 of its writer sees it: our own readers by their control channel, those of other
-/// programs only by their connections of ADIOS2. Local.
+/// programs only where ADIOS2 tells whom it has admitted. Local.
 class ReaderTable {
 public:
   /// `timeout`: seconds after which a reader that holds up the writer is dropped.
@@ -20,12 +21,17 @@ public:
   ReaderChannels &channels() { return channels_; }
   const ReaderChannels &channels() const { return channels_; }
 
-  bool any() const;         ///< there is a reader that gets the next step
-  bool any_pending() const; ///< a reader waits to be admitted
+  /// ADIOS2 has opened the stream. `admitted`: see readers_of_last_stream.
+  void opened(AskReaders admitted) { admitted_ = std::move(admitted); }
+  bool sees_all() const { return static_cast<bool>(admitted_); } ///< also readers of other programs
+  bool any() const;                                              ///< there is a reader that gets the next step
+  bool any_pending() const;                                      ///< a reader waits to be admitted
   /// Waits a moment for readers that were just admitted to say who they are.
   void meet(std::int64_t given);
-  /// Whether a reader was admitted since Admission::sent returned `before`.
-  bool admitted_since(std::uint64_t before, std::int64_t given);
+  /// How many readers were admitted so far, as far as ADIOS2 tells.
+  std::int64_t ever_admitted() const { return seen().ever; }
+  /// Whether a reader was admitted since there were `before`; where ADIOS2 does not tell: whether there is one.
+  bool admitted_since(std::int64_t before, std::int64_t given);
 
   /// Waits until no reader of ours has more than `most` of the `given` steps to do, and drops those that make no
   /// progress for `timeout` seconds; the message about it names `step`.
@@ -38,6 +44,7 @@ public:
   static void rescue_elsewhere();
 
 private:
+  AdmittedReaders seen() const { return admitted_ ? admitted_() : AdmittedReaders{}; }
   bool somebody_new() const;
   void await_hello(std::int64_t given);
   std::vector<std::size_t> to_blame(const std::vector<std::size_t> &late, std::int64_t given, double seconds) const;
@@ -48,7 +55,7 @@ private:
 
   std::string stream_;
   double timeout_;
-  Admission admission_;
+  AskReaders admitted_; ///< empty: ADIOS2 does not tell
   ReaderChannels channels_;
   int last_cut_ = 0; ///< the call of `rescue` that cut a connection last; negative: none did
 };
