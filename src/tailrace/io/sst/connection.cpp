@@ -25,6 +25,10 @@ using Clock = SstConnection::Clock;
 
 constexpr double least_admission = 5; ///< seconds
 
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
 
 } // namespace
@@ -32,8 +36,7 @@ double seconds_until(Clock::time_point end) { return std::chrono::duration<doubl
 SstConnection::SstConnection(const OpenRequest &request, const SstOptions &options)
     : request_(request), options_(options), contact_(request.path), readers_(StreamEnd::gather(request.comm)),
       notes_(request), adios_(request.comm.get()) {
-  const auto end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
+  const auto end = after(options.open_timeout);
   request.comm.agree([&] {
     await_writer(end, options.open_timeout);
     readers_.check_distinct(request.path);
@@ -96,7 +99,7 @@ std::string SstConnection::call_writer(double seconds) {
   const auto record = contact_.record();
   if (!root() || !record)
     return "";
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const auto end = after(seconds);
   channel_.connect(record->addresses, record->port);
   channel_.call(record->token, readers_.addresses);
   while (!welcome_here(*record) && channel_.connected() && Clock::now() < end && !channel_.welcome(0.5) &&
@@ -180,13 +183,11 @@ bool SstConnection::try_open(double timeout) {
 }
 
 void SstConnection::open(double timeout) {
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  const auto end = after(timeout);
   auto lost_since = Clock::now();
   while (true) {
     const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may end while we wait
-    const auto found_by =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
-    request_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
+    request_.comm.agree([&] { await_writer(after(patience), std::max(patience, 0.0)); });
     allow_writer();
     const std::string why_not = request_.comm.from_root([&] { return call_writer(seconds_until(end)); });
     if (why_not.empty())

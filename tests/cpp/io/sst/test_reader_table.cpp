@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,16 +69,15 @@ void enter(WriterChannel &reader, ReaderTable &table, const std::string &connect
 
 TEST(ReaderTable, ReadersOfOtherProgramsAreThoseThatADIOS2HasAdmitted) {
   ReaderTable table("run", "token", 4);
-  AdmittedReaders told;
+  AdmittedReaders told{.told = true, .ever = 0, .waiting = 0, .ends = {}};
   table.opened([&] { return told; });
-  EXPECT_TRUE(table.sees_all());
   EXPECT_FALSE(table.any());
   EXPECT_FALSE(table.any_pending());
   told.waiting = 1;
   EXPECT_TRUE(table.any_pending());
   EXPECT_FALSE(table.any()) << "it gets steps only once it is admitted";
   EXPECT_EQ(table.ever_admitted(), 0);
-  told = {.ever = 1, .waiting = 0, .ends = {"10.9.8.7:4711"}};
+  told = {.told = true, .ever = 1, .waiting = 0, .ends = {"10.9.8.7:4711"}};
   EXPECT_FALSE(table.any_pending());
   EXPECT_TRUE(table.any());
   EXPECT_TRUE(table.admitted_since(0, 0));
@@ -89,7 +89,7 @@ TEST(ReaderTable, ReadersOfOtherProgramsAreThoseThatADIOS2HasAdmitted) {
 /// Our own readers say so before ADIOS2 finds out.
 TEST(ReaderTable, WhoHasLeftIsNoReaderThoughADIOS2HasItStill) {
   ReaderTable table("run", "token", 4);
-  table.opened([] { return AdmittedReaders{.ever = 1, .waiting = 0, .ends = {"10.9.8.7:4711"}}; });
+  table.opened([] { return AdmittedReaders{.told = true, .ever = 1, .waiting = 0, .ends = {"10.9.8.7:4711"}}; });
   {
     WriterChannel lost;
     enter(lost, table, "10.9.8.7:4711");
@@ -109,21 +109,30 @@ TEST(ReaderTable, WhoHasLeftIsNoReaderThoughADIOS2HasItStill) {
 /// With an ADIOS2 that does not tell whom it has admitted.
 TEST(ReaderTable, OurReadersCountWhenTheySayWhoTheyAre) {
   ReaderTable table("run", "token", 4);
-  table.opened({});
-  EXPECT_FALSE(table.sees_all());
+  std::set<std::string> connections;
+  table.opened([&] { return AdmittedReaders{.told = false, .ever = 0, .waiting = 0, .ends = connections}; });
+  EXPECT_FALSE(table.any());
   WriterChannel reader;
   reader.connect({"127.0.0.1"}, table.channels().port());
   reader.call("token", {"127.0.0.1"});
   table.channels().drain(1, 0);
   EXPECT_FALSE(table.any_pending()) << "it was not let in";
   table.channels().welcome();
+  EXPECT_FALSE(table.any_pending()) << "it has not connected";
+  connections = {"10.9.8.7:4711"};
   EXPECT_TRUE(table.any_pending());
   EXPECT_FALSE(table.any());
   EXPECT_FALSE(table.admitted_since(0, 0));
-  reader.hello(1, {"10.9.8.7:4711"});
+  reader.hello(1, connections);
   EXPECT_TRUE(table.admitted_since(0, 0));
   EXPECT_TRUE(table.any());
   EXPECT_FALSE(table.any_pending());
+  reader.leave();
+  table.channels().drain(1, 0);
+  EXPECT_FALSE(table.any()) << "though its connection is there still";
+  connections.insert("10.9.8.7:4712");
+  EXPECT_TRUE(table.any()) << "a reader of another program counts when it connects";
+  EXPECT_FALSE(table.any_pending()) << "nothing is written only to admit it";
 }
 
 /// ADIOS2 sends to all readers in one thread, so that one that takes nothing holds up those behind it.

@@ -56,7 +56,10 @@ ReaderTable::ReaderTable(std::string stream, const std::string &token, double ti
 bool ReaderTable::any() const {
   if (channels_.any())
     return true;
-  std::set<std::string> there = seen().ends;
+  const AdmittedReaders seen = seen_();
+  if (!seen.told && channels_.any_pending())
+    return false; // the connections may be those of the reader that waits
+  std::set<std::string> there = seen.ends;
   for (const auto &one : channels_.readers())
     if (one.side.state != "lost") // a reader that is lost to the channel may still read
       for (const std::string &end : one.connections)
@@ -65,13 +68,14 @@ bool ReaderTable::any() const {
 }
 
 bool ReaderTable::any_pending() const {
+  const AdmittedReaders seen = seen_();
   // A reader of ours that was let in and has not said who it is waits to be admitted.
-  return sees_all() ? seen().waiting > 0 : channels_.any_pending();
+  return seen.told ? seen.waiting > 0 : channels_.any_pending() && !seen.ends.empty();
 }
 
 bool ReaderTable::admitted_since(std::int64_t before, std::int64_t given) {
-  if (sees_all())
-    return ever_admitted() > before;
+  if (const AdmittedReaders seen = seen_(); seen.told)
+    return seen.ever > before;
   channels_.drain(0, given);
   await_hello(given);
   return any();
@@ -79,7 +83,7 @@ bool ReaderTable::admitted_since(std::int64_t before, std::int64_t given) {
 
 void ReaderTable::meet(std::int64_t given) {
   channels_.drain(0, given);
-  if (!channels_.somebody_silent() || !somebody_new())
+  if (!channels_.somebody_silent() || !seen_().told || !somebody_new())
     return;
   await_hello(given);
   channels_.greet(); // wait once only: a connection that is no reader of ours must not cost more
@@ -94,7 +98,7 @@ void ReaderTable::await_hello(std::int64_t given) {
 
 /// Whether a reader was admitted that has not said who it is, and may be one of ours.
 bool ReaderTable::somebody_new() const {
-  std::set<std::string> there = seen().ends;
+  std::set<std::string> there = seen_().ends;
   for (const auto &one : channels_.readers())
     for (const std::string &end : one.connections)
       there.erase(end);

@@ -12,7 +12,7 @@
 namespace tailrace::io {
 
 /// Who reads a stream, as rank 0 of its writer sees it: our own readers by their control channel, those of other
-/// programs only where ADIOS2 tells whom it has admitted. Local.
+/// programs only by what is known of ADIOS2's readers. Local.
 class ReaderTable {
 public:
   /// `timeout`: seconds after which a reader that holds up the writer is dropped.
@@ -21,15 +21,14 @@ public:
   ReaderChannels &channels() { return channels_; }
   const ReaderChannels &channels() const { return channels_; }
 
-  /// ADIOS2 has opened the stream. `admitted`: see readers_of_last_stream.
-  void opened(AskReaders admitted) { admitted_ = std::move(admitted); }
-  bool sees_all() const { return static_cast<bool>(admitted_); } ///< also readers of other programs
-  bool any() const;                                              ///< there is a reader that gets the next step
-  bool any_pending() const;                                      ///< a reader waits to be admitted
+  /// ADIOS2 has opened the stream. `readers`: see readers_of_last_stream.
+  void opened(AskReaders readers) { seen_ = std::move(readers); }
+  bool any() const;         ///< there is a reader that gets the next step
+  bool any_pending() const; ///< a reader waits to be admitted
   /// Waits a moment for readers that were just admitted to say who they are.
   void meet(std::int64_t given);
   /// How many readers were admitted so far, as far as ADIOS2 tells.
-  std::int64_t ever_admitted() const { return seen().ever; }
+  std::int64_t ever_admitted() const { return seen_().ever; }
   /// Whether a reader was admitted since there were `before`; where ADIOS2 does not tell: whether there is one.
   bool admitted_since(std::int64_t before, std::int64_t given);
 
@@ -44,7 +43,6 @@ public:
   static void rescue_elsewhere();
 
 private:
-  AdmittedReaders seen() const { return admitted_ ? admitted_() : AdmittedReaders{}; }
   bool somebody_new() const;
   void await_hello(std::int64_t given);
   std::vector<std::size_t> to_blame(const std::vector<std::size_t> &late, std::int64_t given, double seconds) const;
@@ -55,7 +53,7 @@ private:
 
   std::string stream_;
   double timeout_;
-  AskReaders admitted_; ///< empty: ADIOS2 does not tell
+  AskReaders seen_ = [] { return AdmittedReaders{}; };
   ReaderChannels channels_;
   int last_cut_ = 0; ///< the call of `rescue` that cut a connection last; negative: none did
 };

@@ -47,7 +47,7 @@ public:
   bool wait_for_room(std::int64_t step);
   void wait_for_all(std::int64_t step);
   /// See ReaderTable.
-  void opened(AskReaders admitted) { readers_.opened(std::move(admitted)); }
+  void opened(AskReaders readers) { readers_.opened(std::move(readers)); }
   std::int64_t ever_admitted() const { return readers_.ever_admitted(); }
   bool admitted_since(std::int64_t before) { return readers_.admitted_since(before, ledger_.given()); }
   bool rescue(int call, std::int64_t step) { return readers_.rescue(call, counted_, step); }
