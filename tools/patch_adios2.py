@@ -1,15 +1,39 @@
 """Change ADIOS2's source before tools/build_adios2.sh builds it: python3 patch_adios2.py FOLDER.
 
 Each change replaces a line that must be there as often as it says: another version of ADIOS2 stops here, and is looked
-at. The function `tailrace_adios2_patched` tells our library at run time that it uses an ADIOS2 with these changes.
+at. Our library knows an ADIOS2 with these changes at run time by the functions `tailrace_adios2_...`, and calls them:
+src/tailrace/io/sst/network/our_adios2.hpp.
 """
 
 import sys
 from pathlib import Path
 
 EVPATH = "thirdparty/EVPath/EVPath/"
+SST = "source/adios2/toolkit/sst/cp/"
 BP5_READER = "source/adios2/engine/bp5/BP5Reader.cpp"
 
+# The stream that this thread has opened to write last; and how many readers a stream has ever admitted, with the socket
+# of each (-1: it is gone), and how many wait.
+READERS = """static __thread SstStream TailraceOpened;
+extern void *tailrace_adios2_stream(void) { return TailraceOpened; }
+extern int tailrace_adios2_readers(void *stream, int *sockets, int room, int *waiting)
+{
+    SstStream Stream = stream;
+    STREAM_MUTEX_LOCK(Stream);
+    int count = Stream->ReaderCount;
+    for (int i = 0; i < count && i < room; i++)
+    {
+        WS_ReaderInfo Reader = Stream->Readers[i];
+        int There = Reader->ReaderStatus == Opening || Reader->ReaderStatus == Established;
+        sockets[i] = There ? Reader->TailraceSocket : -1;
+    }
+    *waiting = 0;
+    for (RegisterQueue One = Stream->ReaderRegisterQueue; One; One = One->Next)
+        ++*waiting;
+    STREAM_MUTEX_UNLOCK(Stream);
+    return count;
+}
+"""
 # file, line (without its indentation), how often it is there, what takes its place
 CHANGES = [
     # A connection is known by this number alone, and process number plus time are equal on two nodes of one job.
@@ -26,13 +50,81 @@ CHANGES = [
         "{ int wait = 86400; setsockopt(conn_sock, IPPROTO_TCP, 9, &wait, sizeof(wait)); }\n"
         "if (listen(conn_sock, 65536)) {",
     ),
+    # Our library is asked about each socket: it sets options, and refuses connections from hosts that are not let in.
+    (
+        EVPATH + "cmsockets.c", "static atom_t CM_IP_ADDR = -1;", 1,
+        "static atom_t CM_IP_ADDR = -1;\n"
+        "static int (*tailrace_ask)(int socket, int accepted);\n"
+        "extern void tailrace_adios2_ask(int (*ask)(int socket, int accepted)) { tailrace_ask = ask; }",
+    ),
+    (
+        EVPATH + "cmsockets.c", "((struct sockaddr_in *) &sock_addr)->sin_family = AF_INET;", 1,
+        "if (tailrace_ask) tailrace_ask(sock, 0);\n"
+        "((struct sockaddr_in *) &sock_addr)->sin_family = AF_INET;",
+    ),
     (
         EVPATH + "cmsockets.c", "socket_conn_data = create_socket_conn_data(svc);", 1,
+        "if (tailrace_ask && !tailrace_ask(sock, 1)) { close(sock); return; }\n"
         "{ struct timeval limit = {0, 100000}, none = {0, 0}; char first[4];"
         " setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));"
         " if (recv(sock, first, 4, MSG_PEEK | MSG_WAITALL) != 4) { close(sock); return; }"
         " setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none)); }\n"
         "socket_conn_data = create_socket_conn_data(svc);",
+    ),
+    # It listened on all networks, also where one was chosen, and opened a first port before it knew the choice.
+    (
+        EVPATH + "cmsockets.c", "sock_addr.sin_addr.s_addr = INADDR_ANY;", 1,
+        "{ char *chosen; int one = get_string_attr(listen_info, attr_atom_from_string(\"IP_INTERFACE\"), &chosen);"
+        " sock_addr.sin_addr.s_addr = htonl(one ? (uint32_t) IP : INADDR_ANY); }",
+    ),
+    (
+        EVPATH + "cmsockets.c", "if ((sd->listen_ports[i] == port_num) ||", 1,
+        "struct sockaddr_in there; socklen_t size = sizeof(there);"
+        " if (getsockname(sd->listen_fds[i], (struct sockaddr *) &there, &size) != 0 ||"
+        " there.sin_addr.s_addr != sock_addr.sin_addr.s_addr) continue;\n"
+        "if ((sd->listen_ports[i] == port_num) ||",
+    ),
+    (SST + "cp_common.c", "CMlisten(SharedCMInfo->cm);", 1, ""),
+    *(
+        (
+            SST + name, "Stream->CPInfo = CP_getCPInfo(Stream->ConfigParams->ControlModule);", 1,
+            "Stream->CPInfo = CP_getCPInfo(Stream->ConfigParams->ControlModule);\n"
+            "free(CP_GetContactString(Stream, NULL)); /* listens */",
+        )
+        for name in ("cp_reader.c", "cp_writer.c")
+    ),
+    # The writer tells nobody at which port it listens, which readers it has admitted, and which wait for that.
+    (
+        SST + "cp_common.c", "char *ret = attr_list_to_string(ContactList);", 1,
+        "get_int_attr(ContactList, attr_atom_from_string(\"IP_PORT\"), &TailracePort);\n"
+        "char *ret = attr_list_to_string(ContactList);",
+    ),
+    (
+        SST + "cp_common.c", "extern char *CP_GetContactString(SstStream Stream, attr_list DPAttrs)", 1,
+        "static __thread int TailracePort;\n"
+        "extern int tailrace_adios2_port(void) { return TailracePort; }\n"
+        "extern char *CP_GetContactString(SstStream Stream, attr_list DPAttrs)",
+    ),
+    (
+        SST + "cp_internal.h", "ssize_t OldestUnreleasedTimestep;", 1,
+        "ssize_t OldestUnreleasedTimestep;\n"
+        "int TailraceSocket; /* of the connection that the reader has made to rank 0 */",
+    ),
+    (
+        SST + "cp_writer.c", "CP_WSR_Stream->ReaderStatus = Opening;", 1,
+        "CP_WSR_Stream->TailraceSocket = -1;\n"
+        "if (conn) get_int_attr(CMConnection_get_attrs(conn), attr_atom_from_string(\"CONNECTION_FILE_DESCRIPTOR\"),"
+        " &CP_WSR_Stream->TailraceSocket);\n"
+        "CP_WSR_Stream->ReaderStatus = Opening;",
+    ),
+    (
+        SST + "cp_writer.c", "SstStream SstWriterOpen(const char *Name, SstParams Params, SMPI_Comm comm)", 1,
+        READERS + "SstStream SstWriterOpen(const char *Name, SstParams Params, SMPI_Comm comm)",
+    ),
+    (
+        SST + "cp_writer.c", "Stream->Status = Established;", 1,
+        "Stream->Status = Established;\n"
+        "TailraceOpened = Stream;",
     ),
     # A reader that opened a series while the description of its values was being written ended the program.
     (
@@ -56,7 +148,6 @@ set_source_files_properties(${apart} helper/adiosString.cpp engine/bp5/BP5Reader
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 """
 UNGUARDED = "source/adios2/operator/OperatorFactory.h"
-MARK = "\nextern int tailrace_adios2_patched(void);\nint tailrace_adios2_patched(void) { return 1; }\n"
 
 
 def main(source: Path) -> str | None:
@@ -70,8 +161,6 @@ def main(source: Path) -> str | None:
         for number in found:
             lines[number] = instead
         path.write_text("\n".join(lines), encoding="utf-8")
-    with (source / EVPATH / "cm.c").open("a", encoding="utf-8") as file:
-        file.write(MARK)
     with (source / "source/adios2/CMakeLists.txt").open("a", encoding="utf-8") as file:
         file.write(UNITY)
     header = source / UNGUARDED

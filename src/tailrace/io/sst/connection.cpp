@@ -3,7 +3,7 @@
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/sst/network/host.hpp>
-#include <tailrace/io/sst/network/port_guard.hpp>
+#include <tailrace/io/sst/network/host_guard.hpp>
 #include <tailrace/io/sst/network/tcp_sockets.hpp>
 #include <tailrace/support/process_identity.hpp>
 #include <tailrace/support/watchdog.hpp>
@@ -25,6 +25,10 @@ using Clock = SstConnection::Clock;
 
 constexpr double least_admission = 5; ///< seconds
 
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 double seconds_until(Clock::time_point end) { return std::chrono::duration<double>(end - Clock::now()).count(); }
 
 } // namespace
@@ -32,13 +36,13 @@ double seconds_until(Clock::time_point end) { return std::chrono::duration<doubl
 SstConnection::SstConnection(const OpenRequest &request, const SstOptions &options)
     : request_(request), options_(options), contact_(request.path), readers_(StreamEnd::gather(request.comm)),
       notes_(request), adios_(request.comm.get()) {
-  const auto end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.open_timeout));
+  const auto end = after(options.open_timeout);
   request.comm.agree([&] {
     await_writer(end, options.open_timeout);
     readers_.check_distinct(request.path);
   });
   request.comm.barrier();
+  HostGuard::begin(options.timeout);
   for (const auto &one : tcp_connections())
     foreign_sockets_.insert(one.inode);
 }
@@ -95,7 +99,7 @@ std::string SstConnection::call_writer(double seconds) {
   const auto record = contact_.record();
   if (!root() || !record)
     return "";
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const auto end = after(seconds);
   channel_.connect(record->addresses, record->port);
   channel_.call(record->token, readers_.addresses);
   while (!welcome_here(*record) && channel_.connected() && Clock::now() < end && !channel_.welcome(0.5) &&
@@ -118,7 +122,7 @@ void SstConnection::allow_writer() const {
     writers.merge(known_networks(record->hosts));
   else if (root() && writers.empty())
     writers = networks_from("any");
-  PortGuard::allow(from_root(request_.comm, writers));
+  HostGuard::allow(from_root(request_.comm, writers));
 }
 
 /// Throws when the time is over. Collective.
@@ -133,10 +137,9 @@ void SstConnection::check_time(Clock::time_point end, double timeout) const {
 
 /// Says, in rank 0, who we are, once ADIOS2 has been admitted. Collective.
 void SstConnection::meet_writer() {
-  const std::string problem = first_text(request_.comm, PortGuard::problem());
   if (!root())
     return;
-  notes_.tell(problem);
+  notes_.tell(adios2_note(), false);
   std::set<std::string> connections;
   for (const auto &one : tcp_connections())
     if (foreign_sockets_.count(one.inode) == 0)
@@ -148,7 +151,7 @@ void SstConnection::cut_writer(bool alone) const {
   if (!alone)
     end_program(fmt::format("cannot read the stream {}: the writer does not answer", request_.path));
   for (const auto &one : tcp_connections())
-    if (one.of_adios2 && foreign_sockets_.count(one.inode) == 0) // MPI may have connected ranks since
+    if (foreign_sockets_.count(one.inode) == 0)
       cut(one);
 }
 
@@ -161,11 +164,9 @@ bool SstConnection::try_open(double timeout) {
   parameters.insert_or_assign("OpenTimeoutSecs", std::to_string(1)); // of the contact file, which is there
   io_.SetParameters(parameters);
   bool opened = false;
-  const std::vector<TcpListener> before = tcp_listeners();
   await_same_time(request_.comm);
   request_.comm.barrier();
   {
-    const std::jthread guard = PortGuard::watch(before, options_.timeout); // it listens while it waits for a step
     const Watchdog watchdog(std::max(timeout, request_.comm.size() > 1 ? least_admission : 0.0), [&](int) {
       if (root())
         cut_writer(request_.comm.size() == 1);
@@ -182,13 +183,11 @@ bool SstConnection::try_open(double timeout) {
 }
 
 void SstConnection::open(double timeout) {
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  const auto end = after(timeout);
   auto lost_since = Clock::now();
   while (true) {
     const double patience = std::min(seconds_until(end), options_.open_timeout); // the writer may end while we wait
-    const auto found_by =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience));
-    request_.comm.agree([&] { await_writer(found_by, std::max(patience, 0.0)); });
+    request_.comm.agree([&] { await_writer(after(patience), std::max(patience, 0.0)); });
     allow_writer();
     const std::string why_not = request_.comm.from_root([&] { return call_writer(seconds_until(end)); });
     if (why_not.empty())

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <tailrace/io/sst/sst_options.hpp>
 #include <tailrace/io/sst/network/stream_end.hpp>
+#include <tailrace/io/sst/sst_options.hpp>
 
 #if TAILRACE_HAVE_ADIOS2
 
 #include <tailrace/io/engine/engine.hpp>
+#include <tailrace/io/sst/control/writer_channel.hpp>
 #include <tailrace/io/sst/network/contact_file.hpp>
 #include <tailrace/io/sst/stream_notes.hpp>
-#include <tailrace/io/sst/control/writer_channel.hpp>
 
 #include <adios2.h>
 

@@ -10,6 +10,7 @@
 #include <tailrace/io/sst/connection.hpp>
 #include <tailrace/io/sst/control/coupling_json.hpp>
 #include <tailrace/io/sst/control/reader_clock.hpp>
+#include <tailrace/io/sst/network/our_adios2.hpp>
 #include <tailrace/io/sst/network/tcp_sockets.hpp>
 #include <tailrace/io/sst/steps/missed_steps.hpp>
 #include <tailrace/support/process_identity.hpp>
@@ -33,7 +34,7 @@ using Clock = SstConnection::Clock;
 class SstReader final : public StreamSource {
 public:
   SstReader(const OpenRequest &request, const SstOptions &options)
-      : request_(request), options_(options), waits_(options.timeout), connection_(request, options) {}
+      : request_(request), options_(options), connection_(request, options) {}
 
   std::vector<StepInfo> steps() const override { return steps_; }
   bool next_step(double timeout) override;
@@ -64,7 +65,6 @@ private:
 
   OpenRequest request_;
   SstOptions options_;
-  WaitLimit waits_;
   mutable SstConnection connection_; // reading sets selections on the variables of ADIOS2
   std::vector<StepInfo> steps_;
   bool in_step_ = false, ended_ = false;
@@ -103,7 +103,8 @@ adios2::StepStatus SstReader::advance(double timeout) {
     connection_.open(timeout);
     clock_.begin();
   }
-  waits_.at_step();
+  if (!adios2_is_patched())
+    limit_waits(options_.timeout);
   request_.comm.agree([&] {
     try {
       leave_step();

@@ -11,7 +11,8 @@
 #include <tailrace/io/sst/control/coupling_json.hpp>
 #include <tailrace/io/sst/network/contact_file.hpp>
 #include <tailrace/io/sst/network/host.hpp>
-#include <tailrace/io/sst/network/port_guard.hpp>
+#include <tailrace/io/sst/network/host_guard.hpp>
+#include <tailrace/io/sst/network/our_adios2.hpp>
 #include <tailrace/io/sst/network/stream_end.hpp>
 #include <tailrace/io/sst/network/tcp_sockets.hpp>
 #include <tailrace/io/sst/steps/held_steps.hpp>
@@ -52,7 +53,6 @@ private:
   bool root() const { return request_.comm.rank() == 0; }
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
-  void add_notes();
   void open();
   void claim(const StreamEnd &writers, int listens_at) const;
   void rescue(int call);
@@ -73,8 +73,7 @@ private:
   Attributes attributes_;
   StreamStep step_;
   HeldSteps held_;
-  StreamNotes notes_; ///< rank 0's
-  WaitLimit waits_;
+  StreamNotes notes_;                   ///< rank 0's
   std::unique_ptr<StepAdmission> gate_; ///< in rank 0
   bool waited_ = false, begun_ = false, broken_ = false, open_ = false, holding_ = false;
   adios2::ADIOS adios_;
@@ -102,8 +101,7 @@ template <class Work> void SstWriter::within_time(Work work) {
 }
 
 SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
-    : request_(request), options_(options), contact_(request.path), notes_(request), waits_(options.timeout),
-      adios_(request.comm.get()) {
+    : request_(request), options_(options), contact_(request.path), notes_(request), adios_(request.comm.get()) {
   const StreamEnd writers = StreamEnd::gather(request.comm);
   request.comm.agree([&] {
     if (!root())
@@ -113,8 +111,9 @@ SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
     gate_ = std::make_unique<StepAdmission>(request, options);
     claim(writers, 0);
   });
-  PortGuard::allow(from_root(request.comm, known_networks(writers.addresses)));
-  PortGuard::allow(options.hosts);
+  HostGuard::begin(options.timeout);
+  HostGuard::allow(from_root(request.comm, known_networks(writers.addresses)));
+  HostGuard::allow(options.hosts);
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");
   io_.SetParameters(options.engine);
@@ -122,23 +121,20 @@ SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
   open();
   request.comm.agree([&] {
     if (root())
-      claim(writers, Admission::port());
+      claim(writers, adios2_port());
   });
-  add_notes();
 }
 
-/// Opens the stream in ADIOS2, and guards the ports at which it then listens.
 void SstWriter::open() {
-  const std::vector<TcpListener> before = tcp_listeners();
   await_same_time(request_.comm);
-  {
-    const std::jthread guard = PortGuard::watch(before, options_.timeout);
-    attempt("open", [&] { engine_ = io_.Open(request_.path, adios2::Mode::Write); });
-  }
+  attempt("open", [&] { engine_ = io_.Open(request_.path, adios2::Mode::Write); });
   open_ = true;
-  if (root())
-    contact_.protect();
-  Admission::add_ports(adios2_listeners(before));
+  if (!root())
+    return;
+  contact_.protect();
+  gate_->opened(readers_of_last_stream());
+  for (const std::string &note : {gate_->channel().problem(), adios2_note()})
+    notes_.tell(note, false);
 }
 
 /// Tells readers our address, and which of them may connect to ADIOS2 without asking.
@@ -157,15 +153,6 @@ void SstWriter::claim(const StreamEnd &writers, int listens_at) const {
   contact_.claim(record);
 }
 
-/// Adds notes for the user about this stream, known from the beginning.
-void SstWriter::add_notes() {
-  const std::string ports = first_text(request_.comm, PortGuard::problem());
-  if (!root())
-    return;
-  for (const std::string &note : {gate_->channel().problem(), Admission().note(), ports})
-    notes_.tell(note, false);
-}
-
 SstWriter::~SstWriter() {
   if (root() && open_)
     contact_.release();
@@ -173,7 +160,6 @@ SstWriter::~SstWriter() {
 
 /// Drops a reader that does not take its data: makes ADIOS2 believe that it is dead.
 void SstWriter::rescue(int call) {
-  limit_waits(options_.timeout);
   if (!root())
     return ReaderTable::rescue_elsewhere();
   if (gate_->rescue(call, step_.info.index))
@@ -197,20 +183,17 @@ void SstWriter::await_reader() {
 /// Lets in, on all ranks, the readers that have shown the token.
 void SstWriter::let_in() {
   const Span span(*request_.trace, Phase::wait);
-  PortGuard::allow(from_root(request_.comm, root() ? gate_->channel().callers() : Networks{}));
-  const std::string problem = first_text(request_.comm, PortGuard::problem());
+  HostGuard::allow(from_root(request_.comm, root() ? gate_->channel().callers() : Networks{}));
   request_.comm.barrier(); // all have let them in
-  if (!root())
-    return;
-  notes_.tell(problem);
-  gate_->welcome();
+  if (root())
+    gate_->welcome();
 }
 
 /// ADIOS2 admits readers at the end of a step, and they do not get that step: so we write an empty one, which nobody
 /// gets. Returns whether a reader was admitted.
 bool SstWriter::admit_reader() {
   const Span span(*request_.trace, Phase::wait);
-  const std::uint64_t before = Admission::sent();
+  const std::int64_t before = root() ? gate_->ever_admitted() : 0;
   begin();
   within_time([&] { attempt("write to", [&] { engine_.EndStep(); }); });
   begun_ = false;
@@ -230,7 +213,8 @@ bool SstWriter::takes_step(const StepInfo &step) {
                               request_.path));
   step_ = StreamStep{step, {}, {}};
   holding_ = false;
-  waits_.at_step(); // for the connections that have come since
+  if (!adios2_is_patched())
+    limit_waits(options_.timeout);
   if (!waited_)
     await_reader();
   for (bool tried = false;;) {

@@ -1,11 +1,10 @@
 // Tests of the control channel of streams without ADIOS2: the messages of readers, and connections from other programs.
 // The tests run on one rank.
 
-#include <tailrace/io/sst/network/admission.hpp>
-#include <tailrace/io/sst/steps/missed_steps.hpp>
 #include <tailrace/io/sst/control/reader_channels.hpp>
-#include <tailrace/io/sst/steps/step_ledger.hpp>
 #include <tailrace/io/sst/control/writer_channel.hpp>
+#include <tailrace/io/sst/steps/missed_steps.hpp>
+#include <tailrace/io/sst/steps/step_ledger.hpp>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -369,28 +368,6 @@ TEST(StepLedger, StayWithinBounds) {
   EXPECT_EQ(records.all().size(), StepLedger::most_listed);
   EXPECT_EQ(records.all().front().index, 10);
   EXPECT_EQ(records.count("dropped"), 100'010);
-}
-
-TEST(Admission, IsConcludedForTheVerifiedVersionOnly) {
-  TcpConnection silent, answered, admitted;
-  answered.bytes_sent = 480;
-  admitted.bytes_sent = 1500;
-  admitted.unsent = 700;
-  const Admission verified("2.12.1");
-  EXPECT_EQ(verified.note(), "");
-  EXPECT_FALSE(verified.pending(silent));
-  EXPECT_TRUE(verified.pending(answered));
-  EXPECT_FALSE(verified.admitted(answered));
-  EXPECT_TRUE(verified.admitted(admitted));
-  EXPECT_FALSE(verified.pending(admitted));
-
-  const Admission other("2.13.0");
-  EXPECT_NE(other.note().find("ADIOS2 is version 2.13.0, and only with 2.12.1"), std::string::npos);
-  for (const auto &one : {silent, answered, admitted}) {
-    EXPECT_TRUE(other.admitted(one));
-    EXPECT_FALSE(other.pending(one)) << "nothing is written only to admit it";
-  }
-  EXPECT_EQ(Admission("").note(), "") << "without ADIOS2 there are no streams";
 }
 
 } // namespace

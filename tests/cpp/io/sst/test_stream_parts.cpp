@@ -1,9 +1,8 @@
 // Parts of streams that need no stream: lists of steps, who writes a stream, when readers count, what a side tells.
 #include "io/shared_folder.hpp"
 #include "io/thrown.hpp"
-#include <tailrace/io/sst/network/admission.hpp>
-#include <tailrace/io/sst/network/contact_file.hpp>
 #include <tailrace/io/sst/control/coupling_json.hpp>
+#include <tailrace/io/sst/network/contact_file.hpp>
 #include <tailrace/io/sst/steps/missed_steps.hpp>
 #include <tailrace/io/sst/steps/step_ledger.hpp>
 #include <tailrace/io/storage/files.hpp>
@@ -107,22 +106,6 @@ TEST(StepLedger, TellsTheLastEightStepsAndRemembersMore) {
   ledger.lost_between(68, 70);
   EXPECT_EQ(ledger.count("dropped"), 2) << "69 alone lies between";
   EXPECT_EQ(ledger.given(), 70);
-}
-
-TEST(Admission, TakesMoreThanAThousandBytes) {
-  const Admission admission("2.12.1");
-  const auto with = [](std::uint64_t sent, std::int64_t unsent) {
-    TcpConnection connection;
-    connection.bytes_sent = sent;
-    connection.unsent = static_cast<decltype(connection.unsent)>(unsent);
-    return connection;
-  };
-  EXPECT_FALSE(admission.admitted(with(900, 100)));
-  EXPECT_TRUE(admission.pending(with(900, 100)));
-  EXPECT_TRUE(admission.admitted(with(900, 101)));
-  EXPECT_FALSE(admission.pending(with(900, 101)));
-  EXPECT_TRUE(admission.pending(with(1, 0)));
-  EXPECT_FALSE(admission.pending(with(0, 500))) << "it has not been answered";
 }
 
 TEST(CouplingSide, IsToldWithoutItsState) {

@@ -1,8 +1,11 @@
 """Programs that connect to the ports of a stream and are no part of it. On other hosts: tests/cluster."""
 
 import contextlib
+import fcntl
+import json
 import resource
 import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -35,8 +38,8 @@ def crowd():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def ports_of(program):
-    """All TCP ports at which the ranks of a program listen."""
+def listeners_of(program):
+    """All addresses and TCP ports at which the ranks of a program listen."""
     inodes = set()
     for process in mpi_run.rank_processes(program.process, str(ENDS)):
         for entry in Path(f"/proc/{process}/fd").iterdir():
@@ -46,8 +49,24 @@ def ports_of(program):
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         words = line.split()
         if words[3] == LISTENS and f"socket:[{words[9]}]" in inodes:
-            found.add(int(words[1].split(":")[1], 16))
+            address, port = words[1].split(":")
+            found.add((socket.inet_ntoa(struct.pack("=I", int(address, 16))), int(port, 16)))
     return sorted(found)
+
+
+def ports_of(program):
+    return sorted({port for _, port in listeners_of(program)})
+
+
+def interfaces():
+    """The interfaces of this host that have an address, with it."""
+    found = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                answer = fcntl.ioctl(any_socket, 0x8915, struct.pack("256s", name.encode()[:15]))  # SIOCGIFADDR
+                found[name] = socket.inet_ntoa(answer[20:24])
+    return found
 
 
 @pytest.mark.parametrize("number", [100, *more(500)])
@@ -69,6 +88,24 @@ def test_idle_connections_to_every_port(stream, crowd, number):
     reader.finish()
     assert reader.indices() == list(range(0, 600, 10))
     assert len(writer.told("coupling")["others"]) == 1
+
+
+@pytest.mark.parametrize("name", interfaces())
+def test_adios2_listens_at_the_chosen_interface_only(stream, tmp_path, name):
+    """Also on a host with others, whose programs reach it there."""
+    address = interfaces()[name]
+    writer = stream("write", 2, "steps=20", "pause=0.05", "wait_for_reader=60", f"NetworkInterface={name}")
+    writer.until("open")
+    record = json.loads((tmp_path / "run.sst.writer").read_text())
+    assert record["listens"] == address
+    assert [one for one, port in listeners_of(writer) if port == record["listens_at"]] == [address]
+    for other in {"127.0.0.1", *interfaces().values()} - {address}:
+        with socket.socket() as stranger:
+            assert stranger.connect_ex((other, record["listens_at"])) != 0, other
+    reader = stream("read", 2)
+    writer.finish()
+    reader.finish()
+    assert reader.indices() == list(range(0, 200, 10))
 
 
 def test_files_of_a_stream_are_the_users_own(stream, tmp_path):

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double call_timeout = 10;          ///< seconds in which a new connection must show the token
 constexpr std::size_t most_pending = 64;     ///< connections at once that have not shown it yet
-constexpr int defer = 60, backlog = 1 << 16; ///< see PortGuard: who sends nothing is not accepted
+constexpr int defer = 60, backlog = 1 << 16; ///< who sends nothing is not accepted
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
@@ -60,16 +60,7 @@ bool of_one_connection(int error) {
   return std::find(all.begin(), all.end(), error) != all.end();
 }
 
-/// The host at the other end, which may have another address here than it knows of.
-Networks peer_of(int descriptor) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  if (::getpeername(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0)
-    return {};
-  return {{ntohl(address.sin_addr.s_addr)}};
-}
-
-/// The record of a reader from its hello.
+/// What a reader says of itself.
 ReaderRecord record_of(const json &hello) {
   ReaderRecord record;
   record.side.ranks = whole_number(hello, "ranks");
@@ -102,9 +93,7 @@ void ReaderChannels::listen() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof address;
-  const int on = 1;
   if (listener_ >= 0 && ::bind(listener_, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
-      ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && // see adios2_listeners
       ::setsockopt(listener_, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer) == 0 &&
       ::listen(listener_, backlog) == 0 && ::getsockname(listener_, reinterpret_cast<sockaddr *>(&address), &size) == 0)
     port_ = ntohs(address.sin_port);
@@ -155,7 +144,7 @@ bool ReaderChannels::call(PendingConnection &pending, const json &line) const {
     return false;
   pending.called = true;
   pending.hosts = known_networks(texts(line, "addresses"));
-  pending.hosts.merge(peer_of(pending.socket.descriptor()));
+  pending.hosts.merge(peer_network(pending.socket.descriptor())); // it may have another address here than it knows of
   return true;
 }
 

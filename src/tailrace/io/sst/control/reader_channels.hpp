@@ -28,7 +28,7 @@ struct ReaderRecord {
 /// The writer's end of the control channel of a stream: TCP connections from rank 0 of each of our readers (see
 /// WriterChannel) to rank 0 of the writer, beside those of ADIOS2. On it a reader calls, in lines of JSON: it shows the
 /// token of the contact file and says on which hosts it runs. When all ranks of the writer let these in (see
-/// PortGuard), it is told so and connects to ADIOS2. Then it says who it is, and later which step it has done. So the
+/// HostGuard), it is told so and connects to ADIOS2. Then it says who it is, and later which step it has done. So the
 /// writer knows, without a call of ADIOS2, which reader is behind and by how much. The stream works without it: an
 /// error on the channel closes the channel, and nothing else. There is no thread: the writer reads the channel when it
 /// is called. Local, for rank 0.

@@ -1,5 +1,7 @@
 #include <tailrace/io/sst/control/reader_table.hpp>
 
+#include <tailrace/io/sst/network/tcp_sockets.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +31,9 @@ bool cut_longest_silent(const std::vector<TcpConnection> &found) {
 /// The connections on which something waits, and nothing is confirmed for a moment: the host at the other side is
 /// silent, or its program takes nothing. Who works takes some milliseconds.
 std::vector<TcpConnection> stuck_connections() {
-  const std::vector<TcpConnection> before = Admission::connections();
+  const std::vector<TcpConnection> before = accepted_connections();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  std::vector<TcpConnection> found = Admission::connections();
+  std::vector<TcpConnection> found = accepted_connections();
   std::erase_if(found, [&](const TcpConnection &now) {
     return std::none_of(before.begin(), before.end(), [&](const TcpConnection &then) {
       return now.inode == then.inode && then.unsent > 0 && now.unsent > 0 && now.bytes_acked == then.bytes_acked;
@@ -54,26 +56,26 @@ ReaderTable::ReaderTable(std::string stream, const std::string &token, double ti
 bool ReaderTable::any() const {
   if (channels_.any())
     return true;
-  std::set<std::string> gone;
+  const AdmittedReaders seen = seen_();
+  if (!seen.told && channels_.any_pending())
+    return false; // the connections may be those of the reader that waits
+  std::set<std::string> there = seen.ends;
   for (const auto &one : channels_.readers())
     if (one.side.state != "lost") // a reader that is lost to the channel may still read
-      gone.insert(one.connections.begin(), one.connections.end());
-  const auto found = Admission::connections();
-  return (admission_.verified() || !any_pending()) && std::any_of(found.begin(), found.end(), [&](const auto &one) {
-           return admission_.admitted(one) && gone.count(one.peer) == 0;
-         });
+      for (const std::string &end : one.connections)
+        there.erase(end);
+  return !there.empty();
 }
 
 bool ReaderTable::any_pending() const {
-  const auto found = Admission::connections();
-  if (!admission_.verified()) // a reader of ours that has not said who it is waits to be admitted
-    return channels_.any_pending() && !found.empty();
-  return std::any_of(found.begin(), found.end(), [&](const auto &one) { return admission_.pending(one); });
+  const AdmittedReaders seen = seen_();
+  // A reader of ours that was let in and has not said who it is waits to be admitted.
+  return seen.told ? seen.waiting > 0 : channels_.any_pending() && !seen.ends.empty();
 }
 
-bool ReaderTable::admitted_since(std::uint64_t before, std::int64_t given) {
-  if (admission_.verified())
-    return Admission::admitted_since(before);
+bool ReaderTable::admitted_since(std::int64_t before, std::int64_t given) {
+  if (const AdmittedReaders seen = seen_(); seen.told)
+    return seen.ever > before;
   channels_.drain(0, given);
   await_hello(given);
   return any();
@@ -81,7 +83,7 @@ bool ReaderTable::admitted_since(std::uint64_t before, std::int64_t given) {
 
 void ReaderTable::meet(std::int64_t given) {
   channels_.drain(0, given);
-  if (!admission_.verified() || !channels_.somebody_silent() || !somebody_new())
+  if (!channels_.somebody_silent() || !seen_().told || !somebody_new())
     return;
   await_hello(given);
   channels_.greet(); // wait once only: a connection that is no reader of ours must not cost more
@@ -96,12 +98,11 @@ void ReaderTable::await_hello(std::int64_t given) {
 
 /// Whether a reader was admitted that has not said who it is, and may be one of ours.
 bool ReaderTable::somebody_new() const {
-  std::set<std::string> known;
+  std::set<std::string> there = seen_().ends;
   for (const auto &one : channels_.readers())
-    known.insert(one.connections.begin(), one.connections.end());
-  const auto found = Admission::connections();
-  return std::any_of(found.begin(), found.end(),
-                     [&](const auto &one) { return admission_.admitted(one) && known.count(one.peer) == 0; });
+    for (const std::string &end : one.connections)
+      there.erase(end);
+  return !there.empty();
 }
 
 void ReaderTable::say(std::int64_t step, const std::string &who) const {
@@ -112,7 +113,7 @@ void ReaderTable::say(std::int64_t step, const std::string &who) const {
 void ReaderTable::drop(std::size_t reader, std::int64_t step) {
   const ReaderRecord &record = channels_.readers()[reader];
   say(step, fmt::format(" (process {} on {})", record.side.process, record.side.host));
-  for (const auto &one : Admission::connections())
+  for (const auto &one : accepted_connections())
     if (record.connections.count(one.peer) > 0)
       cut(one);
   channels_.drop(reader);
@@ -174,7 +175,7 @@ bool ReaderTable::cut_other(std::int64_t step, bool first) const {
   for (const ReaderRecord &record : channels_.readers())
     if (record.present())
       ours.insert(record.connections.begin(), record.connections.end());
-  const std::vector<TcpConnection> found = Admission::connections();
+  const std::vector<TcpConnection> found = accepted_connections();
   std::vector<TcpConnection> others = found;
   std::erase_if(others, [&](const auto &one) { return ours.count(one.peer) > 0; });
   return cut_longest_silent(others.empty() ? found : others);

@@ -1,17 +1,18 @@
 #pragma once
 
-#include <tailrace/io/sst/network/admission.hpp>
 #include <tailrace/io/sst/control/reader_channels.hpp>
+#include <tailrace/io/sst/network/our_adios2.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
 
 /// Who reads a stream, as rank 0 of its writer sees it: our own readers by their control channel, those of other
-/// programs only by their connections of ADIOS2. Local.
+/// programs only by what is known of ADIOS2's readers. Local.
 class ReaderTable {
 public:
   /// `timeout`: seconds after which a reader that holds up the writer is dropped.
@@ -20,12 +21,16 @@ public:
   ReaderChannels &channels() { return channels_; }
   const ReaderChannels &channels() const { return channels_; }
 
+  /// ADIOS2 has opened the stream. `readers`: see readers_of_last_stream.
+  void opened(AskReaders readers) { seen_ = std::move(readers); }
   bool any() const;         ///< there is a reader that gets the next step
   bool any_pending() const; ///< a reader waits to be admitted
   /// Waits a moment for readers that were just admitted to say who they are.
   void meet(std::int64_t given);
-  /// Whether a reader was admitted since Admission::sent returned `before`.
-  bool admitted_since(std::uint64_t before, std::int64_t given);
+  /// How many readers were admitted so far, as far as ADIOS2 tells.
+  std::int64_t ever_admitted() const { return seen_().ever; }
+  /// Whether a reader was admitted since there were `before`; where ADIOS2 does not tell: whether there is one.
+  bool admitted_since(std::int64_t before, std::int64_t given);
 
   /// Waits until no reader of ours has more than `most` of the `given` steps to do, and drops those that make no
   /// progress for `timeout` seconds; the message about it names `step`.
@@ -48,7 +53,7 @@ private:
 
   std::string stream_;
   double timeout_;
-  Admission admission_;
+  AskReaders seen_ = [] { return AdmittedReaders{}; };
   ReaderChannels channels_;
   int last_cut_ = 0; ///< the call of `rescue` that cut a connection last; negative: none did
 };

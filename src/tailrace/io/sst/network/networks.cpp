@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <optional>
 #include <sstream>
-#include <utility>
 
 namespace tailrace::io {
 
@@ -72,27 +72,12 @@ std::string text_of(const Network &network) {
   return fmt::format("{}.{}.{}.{}/{}", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255, std::popcount(network.mask));
 }
 
-Networks widened(const Networks &networks, std::size_t most) {
-  std::vector<Network> all;
-  for (const Network &one : networks) // by address, and the larger before those that it holds
-    if (all.empty() || (one.mask & all.back().mask) != all.back().mask || !all.back().contains(one.address))
-      all.push_back(one);
-  for (int bits = 31; bits >= 0 && all.size() > most; --bits) {
-    const std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
-    std::vector<Network> joined;
-    for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
-      const Network whole{all[i].address & mask, mask};
-      for (next = i + 1; next < all.size() && whole.contains(all[next].address); ++next) {
-      }
-      if (next - i > 1 && joined.size() + all.size() - i > most)
-        joined.push_back(whole);
-      else
-        joined.insert(joined.end(), all.begin() + static_cast<std::ptrdiff_t>(i),
-                      all.begin() + static_cast<std::ptrdiff_t>(next));
-    }
-    all = std::move(joined);
-  }
-  return {all.begin(), all.end()};
+Networks peer_network(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0 || address.sin_family != AF_INET)
+    return {};
+  return {{ntohl(address.sin_addr.s_addr)}};
 }
 
 bool covers(const Networks &networks, const Networks &hosts) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <compare>
-#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -24,9 +23,8 @@ Networks networks_from(const std::string &text);
 /// The same, for addresses and networks only; other texts are left out. Local.
 Networks known_networks(const std::vector<std::string> &texts);
 std::string text_of(const Network &network); ///< as networks_from reads it
-/// At most `most` networks, 1 or more, that hold all of `networks`: those that have the longest prefix in common are
-/// joined first, so that few others come in.
-Networks widened(const Networks &networks, std::size_t most);
+/// The host at the other end of a socket; none, where it is not connected. Local.
+Networks peer_network(int socket);
 /// Whether all of `hosts` are in `networks`.
 bool covers(const Networks &networks, const Networks &hosts);
 

@@ -13,22 +13,9 @@
 #include <set>
 #include <thread>
 
-#if TAILRACE_HAVE_ADIOS2
-/// In our ADIOS2 only, see tools/patch_adios2.py.
-extern "C" __attribute__((weak)) int tailrace_adios2_patched();
-#endif
-
 namespace tailrace::io {
 
 using nlohmann::json;
-
-bool adios2_is_patched() {
-#if TAILRACE_HAVE_ADIOS2
-  return tailrace_adios2_patched != nullptr;
-#else
-  return false;
-#endif
-}
 
 StreamEnd StreamEnd::gather(const Communicator &comm) {
   const json own{{"host", this_process().host}, {"process", this_process().pid}, {"addresses", own_addresses()}};
@@ -64,12 +51,6 @@ void StreamEnd::check_distinct(const std::string &stream, bool patched) const {
 Networks from_root(const Communicator &comm, const Networks &networks) {
   const std::vector<Network> all = comm.broadcast(std::vector<Network>(networks.begin(), networks.end()), 0);
   return {all.begin(), all.end()};
-}
-
-std::string first_text(const Communicator &comm, const std::string &text) {
-  const std::vector<std::string> all = comm.gather(text, 0);
-  const auto found = std::find_if(all.begin(), all.end(), [](const auto &one) { return !one.empty(); });
-  return found == all.end() ? "" : *found;
 }
 
 void await_same_time(const Communicator &comm) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/sst/network/networks.hpp>
+#include <tailrace/io/sst/network/our_adios2.hpp>
 #include <tailrace/support/communicator.hpp>
 
 #include <cstdint>
@@ -8,9 +9,6 @@
 #include <vector>
 
 namespace tailrace::io {
-
-/// Whether this ADIOS2 has the changes of tools/patch_adios2.py. Local.
-bool adios2_is_patched();
 
 /// Where the ranks of one end of a stream run. On rank 0; empty elsewhere.
 struct StreamEnd {
@@ -30,9 +28,6 @@ struct StreamEnd {
 
 /// What rank 0 has, on all ranks. Collective.
 Networks from_root(const Communicator &comm, const Networks &networks);
-
-/// The text of the lowest rank that has one, on rank 0, else "". Collective.
-std::string first_text(const Communicator &comm, const std::string &text);
 
 /// Waits, where ADIOS2 is not ours, until a second has just begun, so that the numbers of ranks that open a stream
 /// together are made of the same time. Collective.

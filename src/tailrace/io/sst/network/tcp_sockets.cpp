@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -12,72 +11,44 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
-#include <string_view>
+#include <set>
 
 namespace tailrace::io {
 
 namespace {
+
+/// An option of a socket; all zeros, where it has none.
+template <class T> T option(int descriptor, int level, int name) {
+  T value{};
+  socklen_t size = sizeof value;
+  return ::getsockopt(descriptor, level, name, &value, &size) == 0 ? value : T{};
+}
 
 /// Descriptors of the open TCP sockets.
 std::vector<int> tcp_sockets() {
   std::vector<int> result;
   std::error_code none; // without /proc no socket is found
   for (std::filesystem::directory_iterator entry("/proc/self/fd", none), end; !none && entry != end;
-       entry.increment(none)) {
-    const int descriptor = std::stoi(entry->path().filename().string());
-    int protocol = 0;
-    socklen_t size = sizeof protocol;
-    if (::getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP)
+       entry.increment(none))
+    if (const int descriptor = std::stoi(entry->path().filename().string());
+        option<int>(descriptor, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP)
       result.push_back(descriptor);
-  }
   return result;
 }
 
-bool is_set(int descriptor, int option) {
-  int value = 0;
-  socklen_t size = sizeof value;
-  return ::getsockopt(descriptor, SOL_SOCKET, option, &value, &size) == 0 && value != 0;
-}
-
-bool listens(int descriptor) { return is_set(descriptor, SO_ACCEPTCONN); }
-
-/// `ask` is getsockname or getpeername.
-template <class Ask> int port_of(int descriptor, Ask ask) {
-  sockaddr_storage address{};
+/// `ask` is getsockname or getpeername; all zeros, where the socket has no address of IPv4.
+template <class Ask> sockaddr_in address_of(int descriptor, Ask ask) {
+  sockaddr_in address{};
   socklen_t size = sizeof address;
-  if (ask(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0)
-    return 0;
-  if (address.ss_family == AF_INET)
-    return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
-  return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6 &>(address).sin6_port) : 0;
+  const bool known = ask(descriptor, reinterpret_cast<sockaddr *>(&address), &size) == 0;
+  return known && address.sin_family == AF_INET ? address : sockaddr_in{};
 }
 
-/// "10.0.0.1:4711", the same at both sides of a connection; "" when the system does not tell. `ask`: see port_of.
-template <class Ask> std::string end_of(int descriptor, Ask ask) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (ask(descriptor, reinterpret_cast<sockaddr *>(&address), &size) != 0 ||
-      ::getnameinfo(reinterpret_cast<const sockaddr *>(&address), size, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return "";
-  constexpr std::string_view mapped = "::ffff:"; // an address of IPv4 at a socket of IPv6
-  const std::string_view name = host;
-  return fmt::format("{}:{}", name.starts_with(mapped) ? name.substr(mapped.size()) : name, port);
-}
-
-bool on_all_networks(int descriptor) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  return ::getsockname(descriptor, reinterpret_cast<sockaddr *>(&address), &size) == 0 &&
-         address.ss_family == AF_INET && reinterpret_cast<const sockaddr_in &>(address).sin_addr.s_addr == INADDR_ANY;
-}
-
-linger linger_of(int descriptor) {
-  linger result{};
-  socklen_t size = sizeof result;
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_LINGER, &result, &size) == 0 ? result : linger{};
+std::string text_of(const sockaddr_in &address) {
+  char host[INET_ADDRSTRLEN] = {};
+  return address.sin_family == AF_INET && ::inet_ntop(AF_INET, &address.sin_addr, host, sizeof host) != nullptr
+             ? fmt::format("{}:{}", host, ntohs(address.sin_port))
+             : "";
 }
 
 std::uint64_t inode_of(int descriptor) {
@@ -87,56 +58,41 @@ std::uint64_t inode_of(int descriptor) {
 
 } // namespace
 
-std::vector<TcpConnection> tcp_connections(const std::set<int> *ports) {
+std::vector<TcpConnection> tcp_connections() {
   std::vector<TcpConnection> result;
+  const std::vector<int> all = tcp_sockets();
+  std::set<int> ports; // at which this process listens, in the byte order of the network
+  for (const int descriptor : all)
+    if (option<int>(descriptor, SOL_SOCKET, SO_ACCEPTCONN) != 0)
+      ports.insert(address_of(descriptor, ::getsockname).sin_port);
   // TCP_ESTABLISHED and TCP_SYN_SENT, which only <netinet/tcp.h> defines, and that clashes with <linux/tcp.h>
   constexpr int established = 1, connecting = 2;
-  for (const int descriptor : tcp_sockets()) {
-    if (ports != nullptr && ports->count(port_of(descriptor, ::getsockname)) == 0)
-      continue; // first, for strangers may have made hundreds of connections to MPI
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    if (listens(descriptor) || ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-        (info.tcpi_state != established && info.tcpi_state != connecting))
+  for (const int descriptor : all) {
+    const auto info = option<tcp_info>(descriptor, IPPROTO_TCP, TCP_INFO);
+    const bool lingers = option<linger>(descriptor, SOL_SOCKET, SO_LINGER).l_onoff != 0; // set once it is connected
+    if (info.tcpi_state != connecting && !(info.tcpi_state == established && lingers))
       continue;
-    TcpConnection found{descriptor,
-                        inode_of(descriptor),
-                        end_of(descriptor, ::getsockname),
-                        end_of(descriptor, ::getpeername),
-                        info.tcpi_bytes_sent,
-                        info.tcpi_bytes_acked,
-                        info.tcpi_last_data_recv / 1000.0,
-                        0,
-                        info.tcpi_state == connecting || linger_of(descriptor).l_onoff != 0};
+    const sockaddr_in local = address_of(descriptor, ::getsockname);
+    TcpConnection found{.descriptor = descriptor,
+                        .inode = inode_of(descriptor),
+                        .local = text_of(local),
+                        .peer = peer_of(descriptor),
+                        .bytes_acked = info.tcpi_bytes_acked,
+                        .silent = info.tcpi_last_data_recv / 1000.0,
+                        .accepted = ports.count(local.sin_port) > 0};
     ::ioctl(descriptor, SIOCOUTQ, &found.unsent);
     result.push_back(found);
   }
   return result;
 }
 
-std::vector<TcpListener> tcp_listeners() {
-  std::vector<TcpListener> result;
-  for (const int descriptor : tcp_sockets())
-    if (listens(descriptor))
-      result.push_back({descriptor, inode_of(descriptor), port_of(descriptor, ::getsockname)});
+std::vector<TcpConnection> accepted_connections() {
+  std::vector<TcpConnection> result = tcp_connections();
+  std::erase_if(result, [](const TcpConnection &one) { return !one.accepted; });
   return result;
 }
 
-std::vector<TcpListener> adios2_listeners(const std::vector<TcpListener> &before) {
-  std::vector<TcpListener> result = new_listeners(tcp_listeners(), before);
-  std::erase_if(result, [](const TcpListener &one) {
-    return !on_all_networks(one.descriptor) || is_set(one.descriptor, SO_REUSEADDR);
-  });
-  return result;
-}
-
-std::vector<TcpListener> new_listeners(const std::vector<TcpListener> &now, const std::vector<TcpListener> &before) {
-  std::vector<TcpListener> result = now;
-  std::erase_if(result, [&](const TcpListener &one) {
-    return std::any_of(before.begin(), before.end(), [&](const auto &other) { return other.inode == one.inode; });
-  });
-  return result;
-}
+std::string peer_of(int socket) { return text_of(address_of(socket, ::getpeername)); }
 
 void cut(const TcpConnection &connection) {
   if (inode_of(connection.descriptor) != connection.inode)
@@ -146,26 +102,16 @@ void cut(const TcpConnection &connection) {
   ::shutdown(connection.descriptor, SHUT_RDWR);
 }
 
-unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::clamp(seconds, 1.0, 1e6) * 1000); }
-
-void limit_waits(double seconds) {
-  for (const int descriptor : tcp_sockets()) {
-    const linger wait = linger_of(descriptor);
-    if (wait.l_onoff == 0)
-      continue;
-    const linger short_wait{1, std::min(wait.l_linger, 1)};
-    const unsigned most = milliseconds(seconds);
-    ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &short_wait, sizeof short_wait);
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &most, sizeof most);
-  }
+void limit_wait(int socket, double seconds) {
+  const linger wait{1, std::min(option<linger>(socket, SOL_SOCKET, SO_LINGER).l_linger, 1)};
+  const auto most = static_cast<unsigned>(std::clamp(seconds, 1.0, 1e6) * 1000); // milliseconds
+  ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &most, sizeof most);
 }
 
-void WaitLimit::at_step() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_)
-    return;
-  limit_waits(seconds_);
-  next_ = now + std::chrono::seconds(1);
+void limit_waits(double seconds) {
+  for (const TcpConnection &one : tcp_connections())
+    limit_wait(one.descriptor, seconds);
 }
 
 } // namespace tailrace::io

@@ -61,7 +61,7 @@ StepDecision StepAdmission::decide(const StepInfo &step, bool tried, bool held) 
     return StepDecision::let_in;
   for (const auto &[after, before] : readers_.channels().take_gaps())
     ledger_.lost_between(after, before);
-  if (Admission::visible() && !options_.keeps_unread && !readers_.any()) {
+  if (!options_.keeps_unread && !readers_.any()) {
     if (!tried && readers_.any_pending())
       return StepDecision::admit;
     ledger_.left_out(step, "unread");

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -46,7 +47,9 @@ public:
   bool wait_for_room(std::int64_t step);
   void wait_for_all(std::int64_t step);
   /// See ReaderTable.
-  bool admitted_since(std::uint64_t before) { return readers_.admitted_since(before, ledger_.given()); }
+  void opened(AskReaders readers) { readers_.opened(std::move(readers)); }
+  std::int64_t ever_admitted() const { return readers_.ever_admitted(); }
+  bool admitted_since(std::int64_t before) { return readers_.admitted_since(before, ledger_.given()); }
   bool rescue(int call, std::int64_t step) { return readers_.rescue(call, counted_, step); }
   void note_given(); ///< a step has gone out
   void end();
