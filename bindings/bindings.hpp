@@ -27,7 +27,7 @@ void bind_foreign(nb::module_ &m);
 /// A NumPy array of shape (nz, ny, nx): NumPy's order of axes is the reverse of ours.
 template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<3>, nb::c_contig>;
 
-/// An array of such a shape that a caller gives, and its number of points in x, y, z.
+/// An array of this shape from the caller; and its number of points in x, y, z.
 template <class T> using Input = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T> tailrace::grid::Index3 count_of(const Input<T> &array) {
   return {static_cast<std::int64_t>(array.shape(2)), static_cast<std::int64_t>(array.shape(1)),

@@ -34,7 +34,7 @@ class Output(Consumer):
 
     :param section: the [[output]] block.
     :param grid: the places of the points of a whole field.
-    :param attributes: attributes of the series. The output interval is added, so readers of a stream can count missed steps.
+    :param attributes: attributes of the series. The output interval is added, so stream readers can count missed steps.
     :param resume_step: continue after this step. Later steps, from before the interruption, are dropped.
     :raises InputError, IoError: the series cannot be opened.
     """

@@ -195,7 +195,7 @@ private:
   Grid grid_;
   std::shared_ptr<const ProcessGrid> processes_;
   Index3 shape_;
-  double *values_; ///< the caller's, which is only read, or `kept_`
+  double *values_; ///< the caller's array, which is only read, or `kept_`
   Buffer<double> kept_;
 };
 

@@ -54,7 +54,7 @@ template <class T> T &not_null(T *pointer, const char *what) {
   return *pointer;
 }
 
-/// Gives a number to a caller who wants it.
+/// Stores a number for the caller, unless the pointer is null.
 template <class T, class Number> void give(T *wanted, Number found) {
   if (wanted != nullptr)
     *wanted = found;

@@ -83,7 +83,7 @@ int tailrace_set_grid(tailrace_series *series, const int64_t *points, const doub
                       const double *lengths, const char *boundaries);
 /* Appending: drop the steps with a larger index. */
 int tailrace_set_rewind(tailrace_series *series, int64_t index);
-/* Mode "w" writes, and replaces an earlier series; "x" writes, and is an error where there is anything; "a" appends;
+/* Mode "w" writes, and replaces an earlier series; "x" writes, and is an error if the path exists; "a" appends;
  * "r" reads. Engine: for example "bp5", "hdf5", "raw", "sion", "null". NULL or "": the
  * environment variable TAILRACE_ENGINE or the path selects the engine. */
 int tailrace_open(tailrace_series *series, MPI_Comm comm, const char *path, const char *mode, const char *engine);

@@ -170,7 +170,7 @@ std::vector<typename SolidLines<T>::Stretch> stretches_of(const std::vector<Inte
   return stretches;
 }
 
-/// Points for one call of an indicator, and what it answered.
+/// Points for one call of an indicator, and its results.
 struct Points {
   std::array<std::vector<double>, 3> x;
   std::vector<std::uint8_t> inside;

@@ -17,14 +17,13 @@ using Indicator = std::function<void(std::span<const double> x, std::span<const 
 
 /// An immersed body at rest, by reconstruction along lines (Gautier, Laizet and Lamballais 2014): before a derivative
 /// along a line is taken, its solid nodes get the values of a polynomial that vanishes where the line enters and leaves
-/// the body and goes through two fluid nodes on either side; the nodes next to the body are skipped. On lines that are
-/// solid throughout all values are zero. So derivatives at fluid nodes see a smooth function that is zero on the
-/// surface.
+/// the body and goes through two fluid nodes on either side; the nodes next to the body are skipped. On completely
+/// solid lines all values are zero. So derivatives at fluid nodes see a smooth function that is zero on the surface.
 template <class T> class Body {
 public:
-  /// Finds the body on the lines of this rank's three pencils of the nodes. Where a line enters or leaves it is found
-  /// to within half of 1 / `refinement` of the distance of nodes. Collective: where `inside` throws on any rank, all
-  /// throw. Throws InputError for a refinement below 1, and where no node is inside.
+  /// Finds the body on the lines of this rank's three pencils of the nodes. The points where a line enters or leaves
+  /// are found with an error of at most the node distance / (2 `refinement`). Collective: if `inside` throws on a rank,
+  /// all throw. Throws InputError for a refinement below 1, and if no node is inside.
   Body(const grid::Grid &grid, const grid::Decomposition &nodes, const Indicator &inside, int refinement);
 
   /// The polynomials on the lines along direction d, of this rank's pencil of that direction.

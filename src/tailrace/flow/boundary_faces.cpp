@@ -21,8 +21,8 @@ Box face_box(const Grid &grid, const Box &field, int d, bool upper) {
 }
 
 namespace {
-/// Of nodes along d in the net flow through an end of another direction, as the projection sees it: the sum over the
-/// cells of the averages to them, times the sizes of the cells. Where uniform, the trapezoidal rule.
+/// Weights of nodes along d in the net flow through an end of another direction, as the projection computes it: the sum
+/// over the cells of the averages to them, times the sizes of the cells. For a uniform grid, the trapezoidal rule.
 std::vector<double> flux_weights(const Grid &grid, int d, ops::Interpolation interpolation) {
   std::vector<double> weights = grid.weights(d);
   for (double &weight : weights)
@@ -179,7 +179,7 @@ template <class T> template <class Visit> void BoundaryFaces<T>::for_weights(con
   });
 }
 
-/// Shifts the velocity through an outflow so that nothing is left of the net flow through all ends.
+/// Shifts the velocity through an outflow so that the net flow through all ends is zero.
 template <class T> void BoundaryFaces<T>::balance(const Face<T> &outflow, Velocity &u) const {
   std::vector<double> sums{0, 0}; // the net outflow, and the area of the nodes that are shifted
   for (const Face<T> &face : faces_)

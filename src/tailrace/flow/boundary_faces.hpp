@@ -17,22 +17,22 @@ struct ConvectionSpeed {
   double value = 0;
 };
 
-/// One end of a direction that is not periodic, and what is known of the velocity there, on this rank's X pencil. The
-/// arrays are empty on ranks that do not have this end, and where it is free-slip.
+/// One end of a direction that is not periodic, with the velocity there, on this rank's X pencil. The
+/// arrays are empty on ranks that do not have this end, and if it is free-slip.
 template <class T> struct Face {
   int direction;
   bool upper;
   grid::Boundary boundary;
   grid::Box box;                          ///< the nodes of this rank on the face; one node along `direction`
   std::array<grid::Field<T>, 3> value;    ///< the velocity given there
-  std::array<grid::Field<T>, 3> gradient; ///< of the pressure of the last stage; the normal one is not used
+  std::array<grid::Field<T>, 3> gradient; ///< pressure gradient of the last stage; the normal part is not used
 };
 
 /// The nodes of an end of direction d in this part of a field.
 grid::Box face_box(const grid::Grid &grid, const grid::Box &field, int d, bool upper);
 
-/// Throws InputError where a rank has only one node along direction d, so that a node at an end may lack its neighbour.
-/// Local: it does so on all ranks or on none.
+/// Throws InputError if a rank has only one node along direction d, so that a node at an end may lack its neighbour.
+/// Local, with the same result on all ranks.
 void check_neighbours(const grid::Decomposition &nodes, int d);
 
 /// Calls visit(offset in the face, offset in the field) for every node of a face, or of the plane that lies `inwards`
@@ -52,32 +52,32 @@ template <class T, class Visit> void for_nodes(const Face<T> &face, const grid::
     }
 }
 
-/// The ends of a flow. At walls the velocity before the projection is the given one plus what the pressure of the stage
-/// before will take from its tangential components, so that the given one is left up to the change of that pressure
-/// between two stages (Xcompact3D's pre_correc). At free slip the normal velocity is zero. Where two Dirichlet ends
-/// meet, the velocity is that of the later direction, or of the one that is no outflow.
+/// The ends of a flow. The projection changes the tangential velocity at walls by the pressure gradient. So the
+/// velocity before it is the given one, corrected by the gradient of the stage before (Xcompact3D's pre_correc). What
+/// remains is the change of the pressure between two stages. At free slip the normal velocity is zero. If two Dirichlet
+/// ends meet, the velocity is that of the later direction, or of the end that is not an outflow.
 template <class T> class BoundaryFaces {
 public:
   BoundaryFaces(const grid::Grid &grid, const grid::Decomposition &nodes, ops::Interpolation interpolation);
 
   using Velocity = std::array<grid::Field<T>, 3>;
 
-  /// The end of direction d. Throws InputError where d is periodic.
+  /// The end of direction d. Throws InputError if d is periodic.
   Face<T> &at(int d, bool upper);
-  /// Gives the upper end of direction d, a Dirichlet one, the velocity that it has when its present one is convected
-  /// out in each stage; with `balance` shifted so that as much flows out as flows in through the other faces, without
-  /// which the divergence cannot vanish. Throws InputError where that end is no Dirichlet one, or where a rank has only
-  /// one node along d. Local.
+  /// Makes the upper end of direction d, a Dirichlet one, an outflow: its velocity is convected out in each stage. With
+  /// `balance` it is shifted so that outflow equals the inflow through the other faces; otherwise the divergence cannot
+  /// vanish. Throws InputError if that end is not a Dirichlet one, or if a rank has only one node along d. Local.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance);
 
   /// The values at outflows at the end of a stage of this length. Returns the speed of the last outflow, 0 where there
   /// is none. Collective.
   double convect(const Velocity &u, double duration);
-  /// Sets the velocity before the projection of a stage of this length. Collective where an outflow is balanced.
+  /// Sets the velocity before the projection of a stage of this length. Collective if an outflow is balanced.
   void impose(Velocity &u, double duration);
-  /// Keeps the velocity before the projection, in the place of the gradient. Local.
+  /// Stores the velocity before the projection, in the memory of the gradient. Local.
   void remember(const Velocity &u);
-  /// From it and the velocity after the projection the gradient of the pressure, for the next stage. Local.
+  /// Computes the pressure gradient for the next stage from the stored velocity and the one after the projection.
+  /// Local.
   void keep_gradient(const Velocity &u, double duration);
 
 private:

@@ -4,19 +4,19 @@
 
 namespace tailrace::flow {
 
-/// What the momentum equation adds up to over the fluid in a box, per component, with a density of one. The force of
-/// the fluid on the body in it is  -d(momentum)/dt - convection + pressure + viscous + driving.
+/// The terms of the momentum equation, integrated over the fluid in a box, per component, with density one. The force
+/// of the fluid on the body in it is  -d(momentum)/dt - convection + pressure + viscous + driving.
 struct MomentumBalance {
   using Vector = std::array<double, 3>;
   Vector momentum{};   ///< integral of u
-  Vector convection{}; ///< of u (u . n) over the faces: what flows out
-  Vector pressure{};   ///< of -p n over the faces
-  Vector viscous{};    ///< of nu (grad u + its transpose) . n over the faces
-  Vector driving{};    ///< of the body force, and of what keeps the flow rate
+  Vector convection{}; ///< integral of u (u . n) over the faces: the outflow of momentum
+  Vector pressure{};   ///< integral of -p n over the faces
+  Vector viscous{};    ///< integral of nu (grad u + its transpose) . n over the faces
+  Vector driving{};    ///< integral of the body force, and of the force that keeps the flow rate
 };
 
-/// A box around a body, by whose momentum the force on the body is measured. BoundaryFaces should be some nodes away from the
-/// body, where the velocity does not depend on its reconstruction.
+/// A box around a body, whose momentum balance gives the force on the body. BoundaryFaces should be some nodes away
+/// from the body, where the velocity does not depend on its reconstruction.
 template <class T> class ControlVolume {
 public:
   /// The nodes first .. last of each direction. A periodic direction from its first to its last node has no faces.
@@ -25,8 +25,8 @@ public:
   ControlVolume(NavierStokes<T> &flow, Diagnostics<T> &diagnostics, const grid::Index3 &first,
                 const grid::Index3 &last);
 
-  /// Of the present velocity, with the mean pressure of the last step (NavierStokes::mean_pressure). The integrals are
-  /// trapezoidal sums over nodes in the fluid. Collective.
+  /// The balance of the current velocity, with the mean pressure of the last step (NavierStokes::mean_pressure).
+  /// Integrals are trapezoidal sums over nodes in the fluid. Collective.
   MomentumBalance balance();
 
 private:

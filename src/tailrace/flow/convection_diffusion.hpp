@@ -50,7 +50,7 @@ private:
   int direction_;
   grid::Sides sides_;
   Systems normal_, tangential_;
-  std::vector<T> slope_; ///< where stretched: what u_d is increased by, 2 nu times the curvature of the mapping
+  std::vector<T> slope_; ///< if stretched: added to u_d, 2 nu times the curvature of the mapping
 };
 
 } // namespace tailrace::flow

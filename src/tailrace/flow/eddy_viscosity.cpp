@@ -32,14 +32,14 @@ EddyModel::Form eddy_form_from_name(const std::string &name) {
 namespace {
 constexpr double karman = 0.4;
 
-/// Which of the six entries of a symmetric tensor is i, j.
+/// The number of entry i, j among the six entries of a symmetric tensor.
 constexpr int entry(int i, int j) { return i == j ? i : i + j + 2; }
 
 std::vector<double> part(const std::vector<double> &all, const Box &box, int d) {
   return {all.begin() + box.start[d], all.begin() + box.end(d)};
 }
 
-/// The distances of the nodes that the width of the filter is made of.
+/// The node distances from which the width of the filter is computed.
 std::vector<double> widths(const Grid &grid, int d, EddyModel::Form form) {
   std::vector<double> found(static_cast<std::size_t>(grid.nodes[d]), grid.spacing(d));
   if (form == EddyModel::Form::xcompact3d && grid.stretched(d)) {

@@ -5,7 +5,7 @@
 
 namespace tailrace::flow {
 
-/// A model of what a grid does not resolve, for large-eddy simulations.
+/// A model of the unresolved scales, for large-eddy simulations.
 struct EddyModel {
   enum class Kind {
     smagorinsky, ///< nu_t = l^2 |S|, 1/l^2 = 1/(constant D)^2 + 1/(0.4 distance from the wall)^2 (Mason and Thomson

@@ -102,7 +102,7 @@ void ImplicitDiffusion<T>::give(const ImplicitLines<T> &lines, const Changes &ch
 }
 
 namespace {
-/// What is taken from the sums and added to the changes; all decompositions compute it by the same functions.
+/// The gradient that is subtracted from the sums and added to the changes; the same functions for all decompositions.
 template <class T> struct Offset {
   const T *gradient; ///< null: nothing
   T duration;

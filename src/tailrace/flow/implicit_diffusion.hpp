@@ -11,26 +11,26 @@ namespace tailrace::flow {
 /// (Spalart, Moser and Rogers 1991). With the weighted sum N of the right-hand sides, the gradient G of the pressure of
 /// the stage before, times this duration, and L = nu P^2 D along y,
 ///   (1 - duration L / 2) (change - G) = N + duration L u - G,
-/// then the projection. G keeps the order two: without it L would act on the pressure, and what it makes of a gradient
-/// is no gradient beside walls and on a stretched grid. Where the value at an end of y is given, the change there is
-/// what it is until the projection. Works on X pencils. It needs three arrays for G, and one plane where y is whole in
-/// X pencils, else a fourth array.
+/// then the projection. G keeps the order two: without it, L would act on the pressure gradient, and the result is not
+/// a gradient near walls and on a stretched grid. If the value at an end of y is given, the change there is the one
+/// until the projection. Works on X pencils. It needs three arrays for G, and one plane if y is whole in X pencils,
+/// else a fourth array.
 template <class T> class ImplicitDiffusion {
 public:
-  /// `nodes`: the exchange of the flow. Throws InputError where y is periodic.
+  /// `nodes`: the exchange of the flow. Throws InputError if y is periodic.
   ImplicitDiffusion(const grid::Grid &grid, double viscosity, const std::optional<ops::Hyperviscosity> &hyperviscosity,
                     const std::vector<ScalarOptions> &scalars, const grid::Exchange<T> &nodes);
 
-  /// A stage of length `duration`. `implicit`: the share of L that acts on the end of the stage; 1/2 but for pressures,
-  /// which balance the present right-hand side.
+  /// A stage of length `duration`. `implicit`: the share of L that acts on the end of the stage: 1/2, except when a
+  /// pressure that balances the current right-hand side is computed.
   struct Step {
     const Stage &stage;
     double dt;
     double implicit = 0.5;
   };
 
-  /// What is advanced: its values, its right-hand sides, the newest first, and memory of this rank in Y pencils. There,
-  /// `sum_y` is free, and `values_y` has the values if `in_y`. Both are unused where y is whole in X pencils.
+  /// A quantity to advance: its values, its right-hand sides, the newest first, and memory of this rank in Y pencils.
+  /// There, `sum_y` is free, and `values_y` has the values if `in_y`. Both are unused if y is whole in X pencils.
   struct Quantity {
     T *values;
     const T *newest;
@@ -41,12 +41,12 @@ public:
 
   /// Component i of the gradient of the pressure of the last stage; zero before the first one.
   grid::Field<T> &gradient(int i) { return gradient_[i]; }
-  /// Keeps the velocity before the projection, in the place of the gradient; then, from it and the velocity after the
-  /// projection of a stage of this length, the gradient. Local.
+  /// `remember` stores the velocity before the projection in the memory of the gradient; `keep_gradient` computes the
+  /// gradient from it and the velocity after the projection of a stage of this length. Local.
   void remember(const std::array<grid::Field<T>, 3> &u);
   void keep_gradient(const std::array<grid::Field<T>, 3> &u, double duration);
 
-  /// From the velocity at the start of a stage: what it changes by at the ends of y. Collective.
+  /// Finds the changes of the velocity at the ends of y, from the velocity at the start of a stage. Collective.
   void find_changes(BoundaryFaces<T> &faces, std::array<grid::Field<T>, 3> &u, double duration);
   /// Advances component i of the velocity, after `find_changes`; or scalar number `number`. Collective.
   void advance(int i, const Step &step, grid::Exchange<T> &nodes, const Quantity &component);

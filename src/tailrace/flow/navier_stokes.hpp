@@ -60,14 +60,14 @@ public:
   /// is given at faces. Collective.
   void step(double dt, const Prepare &prepare = {});
 
-  /// Makes `force` a part of the right-hand side from now on; it is zero at first.
+  /// Adds `force` to the right-hand side from now on; it is zero at first.
   void add_force();
 
-  /// Another rotation than that of the options from now on.
+  /// Replaces the rotation of the options from now on.
   void set_rotation(const std::array<double, 3> &rotation) { options_.rotation = rotation; }
 
-  /// Removes the divergence of the present velocity, for fields from outside that have some, and gives it the values
-  /// of the ends. Collective.
+  /// Removes the divergence of the current velocity, which fields from outside may have, and sets the values at the
+  /// ends. Collective.
   void project() {
     faces_.convect(velocity_, 0); // what leaves through an outflow stays as it is
     faces_.impose(velocity_, 0);
@@ -76,7 +76,8 @@ public:
     last_share_ = 0;
   }
 
-  /// Makes the upper end of direction d an outflow; see BoundaryFaces. Throws InputError where it is not a Dirichlet boundary.
+  /// Makes the upper end of direction d an outflow; see BoundaryFaces. Throws InputError where it is not a Dirichlet
+  /// boundary.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
   /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it, and are zero
@@ -85,10 +86,11 @@ public:
   /// The body, or null.
   Body<T> *body() { return body_.get(); }
 
-  /// The body force at the present velocity, on this rank's X pencil, with what keeps the flow rate in the last step.
+  /// The body force at the current velocity, on this rank's X pencil, with the force that kept the flow rate in the
+  /// last step.
   std::array<grid::Field<T>, 3> driving();
 
-  /// Bytes that all ranks together hold for each node at least: velocities and right-hand sides. Local.
+  /// The least bytes that all ranks together hold for each node: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
     return 3 * (2 + stored_right_hand_sides(scheme)) * static_cast<std::int64_t>(sizeof(T));
   }
@@ -108,8 +110,8 @@ public:
   grid::Field<T> &history(int age, int i) {
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
-  /// Where diffusion along y is implicit, and only there: component i of the gradient of the last stage's pressure,
-  /// from which the next stage begins.
+  /// Only if diffusion along y is implicit: component i of the gradient of the last stage's pressure, from which the
+  /// next stage begins.
   grid::Field<T> &pressure_gradient(int i) { return implicit_->gradient(i); }
   /// An end of direction d, with the velocity that is given there.
   Face<T> &face(int d, bool upper) { return faces_.at(d, upper); }
@@ -121,13 +123,13 @@ public:
   /// Writes the pressure on the nodes (X pencil) that the last stage used; its mean is zero. Before the first step,
   /// and after `project`, it is the pressure that keeps the present velocity divergence-free. Collective.
   void pressure(T *nodes);
-  /// Keeps from now on what `mean_pressure` needs: an array over the cells, unless a step has one stage only. Local.
+  /// From now on stores the data of `mean_pressure`: an array over the cells, unless a step has one stage only. Local.
   void keep_mean_pressure();
-  /// The same, but the mean over the stages of the last step, each weighted by its length; it is this pressure that
-  /// changed the momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ:
-  /// each takes away what is left of the divergence in the body, whatever the length of the stage. Collective.
+  /// The same, but the mean over the stages of the last step, weighted by their lengths: the pressure that changed the
+  /// momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ, because each
+  /// removes the rest of the divergence in the body, however short the stage. Collective.
   void mean_pressure(T *nodes);
-  /// Largest |div u| on the cells, of a velocity that is zero in a body; infinite where it is no number. Collective.
+  /// Largest |div u| on the cells, of a velocity that is zero in a body; infinite if it is not a number. Collective.
   double max_divergence();
 
 private:
@@ -169,7 +171,7 @@ private:
   Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ
   grid::Field<T> scalar_y_, scalar_z_;     ///< the same, for one scalar after the other
   std::array<double, 3> mean_{};           ///< of the velocity at the start of the stage, where linear forcing needs it
-  double flow_rate_force_ = 0;             ///< by which the flow rate was kept in the last step
+  double flow_rate_force_ = 0;             ///< the force that kept the flow rate in the last step
   grid::Buffer<T> impulse_;                ///< pressure times duration of the last step, if kept
   double impulse_duration_ = 0;
   double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step

@@ -1,7 +1,7 @@
 #include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/support/error.hpp>
 
-// Means of the flow and what keeps them, a body in it, and what the force on it is measured by.
+// Means of the flow and the forces that keep them, a body, and the data for measuring the force on it.
 
 namespace tailrace::flow {
 
@@ -51,8 +51,8 @@ template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
   flow_rate_force_ += static_cast<double>(shift) / dt;
 }
 
-/// For linear forcing, which would make any mean velocity grow without end: rounding and what the convection of a flow
-/// that is not resolved adds to it.
+/// For linear forcing, which would make any mean velocity grow without end, also one from rounding or from the
+/// convection of an unresolved flow.
 template <class T> void NavierStokes<T>::find_mean() {
   if (options_.growth != 0)
     for (int i = 0; i < 3; ++i)
@@ -67,7 +67,7 @@ template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int r
   projection_.set_solid(&body_->mask());
 }
 
-/// Gives the values in the body, in plane k, the polynomials along x: the time integration goes on from them.
+/// Fills the body in plane k with the polynomials along x, from which the time integration continues.
 template <class T> void NavierStokes<T>::rebuild(Field<T> &field, std::int64_t k) {
   if (!body_)
     return;
@@ -76,8 +76,8 @@ template <class T> void NavierStokes<T>::rebuild(Field<T> &field, std::int64_t k
     body_->along(0).rebuild(line, field.data() + line * count[0], 1);
 }
 
-/// Sets velocity and scalars in the body to zero, for all who look at them between steps. The next stage does not need
-/// their values there.
+/// Sets velocity and scalars in the body to zero, for outputs between steps. The next stage does not need their values
+/// there.
 template <class T> void NavierStokes<T>::clear_body() {
   if (!body_)
     return;
@@ -115,7 +115,7 @@ template <class T> void NavierStokes<T>::clear_impulse() {
   impulse_duration_ = 0;
 }
 
-/// Adds what the pressure of a stage, the last projection, does to the velocity.
+/// Adds the impulse of the pressure of a stage, from the last projection.
 template <class T> void NavierStokes<T>::add_impulse(double duration) {
   if (impulse_.size() == 0)
     return;

@@ -1,6 +1,6 @@
 #include <tailrace/flow/navier_stokes.hpp>
 
-// What is left of a stage where diffusion along y is implicit.
+// The part of a stage that is special for implicit diffusion along y.
 
 namespace tailrace::flow {
 

@@ -9,12 +9,12 @@
 
 namespace tailrace::flow {
 
-/// What a scalar is at a Dirichlet end.
+/// The value of a scalar at a Dirichlet end.
 enum class ScalarEnd {
   given,     ///< the given value
-  no_flux,   ///< the value of the next node; where the scalar settles towards this end, what has settled
-  convected, ///< what the flow carries out; only at an outflow
-  free,      ///< what its equation gives there, as inside; nothing is imposed
+  no_flux,   ///< the value of the next node; if the scalar settles towards this end, the deposit
+  convected, ///< the value that the flow carries out; only at an outflow
+  free,      ///< the value from its equation, as inside; nothing is imposed
 };
 
 /// A scalar besides its values.
@@ -28,7 +28,7 @@ struct ScalarOptions {
   double least = -std::numeric_limits<double>::infinity(), most = -least; ///< it is clipped to these after each stage
 };
 
-/// A scalar that is carried by a flow: its values, its right-hand sides and what it is at its ends. Lives in X pencils.
+/// A scalar that a flow carries: its values, its right-hand sides and its values at the ends. Lives in X pencils.
 template <class T> class Scalar {
 public:
   /// `nodes`: the exchange of the flow; `stored`: how many right-hand sides are kept; `implicit_y`: whether diffusion
@@ -40,7 +40,7 @@ public:
   const ScalarOptions &options() const { return options_; }
   grid::Field<T> &values() { return values_; }
   const grid::Field<T> &values() const { return values_; }
-  /// What is given at an end of direction d; empty on ranks that do not have it. Throws InputError where nothing is.
+  /// The given values at an end of direction d; empty on ranks without this end. Throws InputError if none are given.
   grid::Field<T> &given(int d, bool upper);
   /// The right-hand side of `age` stages ago; 1 is the newest.
   grid::Field<T> &history(int age) { return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()]; }
@@ -48,8 +48,8 @@ public:
   /// The values at Dirichlet ends, at the start of a stage of this length; `speed`: of the outflow. At ends of an
   /// implicit y, only `change`. Local.
   void impose(double duration, double speed);
-  /// With an implicit y: what the values at a Dirichlet end of y change by in this stage, at whose end they are the
-  /// given ones; null at other ends.
+  /// With an implicit y: the change of the values at a Dirichlet end of y in this stage, after which they are the given
+  /// ones; null at other ends.
   const grid::Field<T> *change(bool upper) const;
   /// Makes room for the right-hand side of a new stage, and returns it.
   grid::Field<T> &begin_stage();

@@ -32,7 +32,7 @@ private:
 
   ops::LineSystem<T> gradient_;  ///< minus the derivative
   ops::LineSystem<T> diffusion_; ///< kappa times the second derivative; where stretched, without the slope
-  std::vector<T> shift_;         ///< what u_d is increased by: s_d, and kappa times the curvature of the mapping
+  std::vector<T> shift_;         ///< added to u_d: s_d, and kappa times the curvature of the mapping
 };
 
 } // namespace tailrace::flow

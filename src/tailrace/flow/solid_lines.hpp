@@ -23,9 +23,9 @@ LineRange lines_of(const Tile &tile, const grid::Lines &lines, std::int64_t poin
 /// fluid nodes of the same line, or zero. Lines are numbered in the order of memory.
 template <class T> class SolidLines {
 public:
-  static constexpr int most_sources = 4; ///< fluid nodes that a value is made of
+  static constexpr int most_sources = 4; ///< fluid nodes that determine a value
 
-  /// Nodes first, first + 1, ... of a line, `count` of them; where the line is periodic they may go on at its start.
+  /// Nodes first, first + 1, ... of a line, `count` of them; on a periodic line they may continue at its start.
   struct Stretch {
     std::int64_t first, count;
     int sources = 0;

@@ -18,7 +18,7 @@ template <class T> struct Weights {
       value[age] = static_cast<T>(stage.weights[static_cast<std::size_t>(age)] * dt);
   }
 
-  /// f: the newest right-hand side, complete. Stores it, and what it makes of u.
+  /// f: the newest right-hand side, complete. Stores it, and the advanced u.
   void integrate(Vec<T> newest, T *f, T *u, const std::array<const T *, 2> &past, std::int64_t offset,
                  int count) const {
     Vec<T> next = load(u + offset, count) + value[0] * newest;

@@ -16,7 +16,7 @@ template <class T> VelocityDerivatives<T>::VelocityDerivatives(NavierStokes<T> &
     u_z_ = Buffer<T>(flow.nodes().box(Pencil::z).size());
 }
 
-/// On lines along d of this rank's pencil of that direction.
+/// Computes the derivative on lines along d of this rank's pencil of that direction.
 template <class T>
 void VelocityDerivatives<T>::differentiate(int i, int d, Operation operation, const Lines &lines, const T *in, T *out) {
   const Grid &grid = flow_.grid();

@@ -11,7 +11,8 @@ public:
   /// Keeps a reference to the flow. Collective.
   explicit VelocityDerivatives(NavierStokes<T> &flow);
 
-  /// Of component i along x_d, first or second, on this rank's X pencil of the nodes; until the next call. Collective.
+  /// The derivative of component i along x_d, on this rank's X pencil of the nodes; valid until the next call.
+  /// Collective.
   const T *operator()(int i, int d, ops::Operation operation = ops::Operation::first_derivative);
 
 private:

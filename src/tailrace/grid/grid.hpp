@@ -13,11 +13,11 @@ namespace tailrace::grid {
 /// The boundary condition at an end of a direction.
 enum class Boundary {
   periodic,  ///< nodes 0 .. n-1; node n is node 0
-  free_slip, ///< nodes on both ends; about them the normal velocity is odd and all other quantities are even
+  free_slip, ///< nodes on both ends; there the normal velocity is odd and all other quantities are even
   dirichlet, ///< nodes on both ends; the values there are given, and schemes are one-sided near them
 };
 
-/// The boundary conditions at the two ends of a direction: both are periodic or none is.
+/// The boundary conditions at the two ends of a direction; either both or neither is periodic.
 struct Sides {
   Boundary lower, upper;
   Sides(Boundary both) : lower(both), upper(both) {}
@@ -33,7 +33,7 @@ Sides sides_from_name(const std::string &name);
 std::string sides_name(const Sides &sides);
 const char *boundary_name(Boundary boundary);
 
-/// Those of x, y and z.
+/// The boundary conditions in x, y and z.
 class Boundaries {
 public:
   Boundaries(const Sides &x, const Sides &y, const Sides &z) : sides_{x, y, z} {}
@@ -71,7 +71,7 @@ struct Grid {
   /// By which derivatives along the uniform coordinate are multiplied to be those along direction d, at the nodes or
   /// the centres; empty where direction d is uniform.
   std::vector<double> metric(int d, bool centred = false) const;
-  /// In  d2/dy2 = metric^2 d2/dY2 - curvature metric d/dY, at the nodes; empty where direction d is uniform.
+  /// `curvature` in  d2/dy2 = metric^2 d2/dY2 - curvature metric d/dY, at the nodes; empty if direction d is uniform.
   std::vector<double> curvature(int d) const;
   /// Weights of the trapezoidal rule, in units of the spacing: halves at the ends, and half the distance of a node's
   /// neighbours where nodes are stretched; of centres the distance of the nodes on either side.

@@ -17,7 +17,7 @@ struct CouplingSide {
   std::int64_t process = 0;
 };
 
-/// What a stream has cost at both of its ends. Only rank 0 has these figures.
+/// The cost of a stream for its writer and its readers. Only rank 0 has these figures.
 struct Coupling {
   enum class Role { none, writer, reader };
   Role role = Role::none; ///< none: not a stream, or not rank 0

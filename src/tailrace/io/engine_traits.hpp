@@ -6,7 +6,7 @@
 
 namespace tailrace::io {
 
-/// How an engine brings the bytes of a step into files: what a model of its speed has to know.
+/// How an engine brings the bytes of a step into files, for a model of its speed.
 struct WriteModel {
   /// "aggregators": chosen ranks write, into own files or shared ones. "shared": all ranks or MPI's aggregators write
   /// into one file. "subfiles": aggregators write a file each. "containers": all ranks write into a few files, in
@@ -17,7 +17,7 @@ struct WriteModel {
   std::string collective_default = {};
   double copies = 0;       ///< passes over the values in memory beside those for checksums
   bool statistics = false; ///< whether minima and maxima are computed unless they are switched off: one more pass
-  int preference = 99;     ///< of engines that are equally fast the one with the smallest number is recommended
+  int preference = 99;     ///< among equally fast engines, the one with the smallest number is recommended
 };
 
 /// What an engine is: all that other code may ask about it without a comparison of its name. Every engine states it in
@@ -48,7 +48,7 @@ struct EngineTraits {
 /// Names of all engines of this library, in alphabetical order.
 const std::vector<std::string> &engine_names();
 
-/// Throws InputError for an unknown name, with a list of those that there are.
+/// Throws InputError for an unknown name, with a list of the known ones.
 const EngineTraits &engine_traits(const std::string &name);
 
 } // namespace tailrace::io

@@ -4,7 +4,7 @@
 
 namespace tailrace::io {
 
-// What is at a path, found from the files themselves. All functions are local.
+// Recognise what is at a path by the files themselves. All functions are local.
 
 /// The engine that wrote the files at `path`, or the engine of their format; "" if there are none of a known format.
 std::string engine_at(const std::string &path);

@@ -157,9 +157,9 @@ public:
   void agree(const std::function<void()> &work) const;
 
   // ---- reading ----
-  /// The paths of all that the series consists of: its files, or (BP) a directory of nothing else. Local.
+  /// The paths of the files of the series; for BP its directory. Local.
   std::vector<std::string> files() const;
-  const std::vector<StepInfo> &steps() const; ///< the complete steps; of a stream those received so far; local
+  const std::vector<StepInfo> &steps() const; ///< the complete steps; for a stream those received so far; local
   /// Whether next_step delivers the steps one by one. Local.
   bool streaming() const;
   /// Streams: waits for the next step, and only that step can be read afterwards; false: the writer has ended. Throws
@@ -183,7 +183,7 @@ public:
   void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
   /// Reads any kind of array; `make` returns the request. If `make` throws, all ranks throw.
   void read(std::size_t step, const std::function<ReadRequest()> &make) const;
-  /// Compares a step with its checksums; returns what is damaged, one line each. Empty: no damage, or no checksums.
+  /// Compares a step with its checksums; returns one line for each damage. Empty: no damage, or no checksums.
   /// Reads at most 64 MiB, or one row, at a time. Throws IoError if the connection of a stream is lost.
   std::vector<std::string> verify(std::size_t step) const;
   /// The variables of a step without checksums, which `verify` cannot check. Local.
@@ -192,7 +192,7 @@ public:
   /// Damage besides the data of steps, one line each; steps() omits steps whose records are damaged. Local.
   std::vector<std::string> damage() const;
 
-  /// What this rank has written and read so far. Local.
+  /// Bytes that this rank has written and read so far. Local.
   Counters counters() const;
   /// The time that this rank spent in each phase. Local.
   const Trace &trace() const;

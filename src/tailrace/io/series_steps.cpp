@@ -94,7 +94,7 @@ void check_names(const StepRequest &step) {
   }
 }
 
-/// What ranks must write alike, each request for itself: a vector is another request than its components one by one.
+/// The parts of requests that must be equal on all ranks. A vector differs from its components one by one.
 std::string describe_step(const StepRequest &step) {
   std::vector<std::string> all;
   for (const auto &array : step.arrays)

@@ -156,7 +156,7 @@ void Series::Implementation::take(const Block &block, const WriteRequest &reques
 
 namespace {
 
-/// What must be the same on all ranks.
+/// The parts of a request that must be the same on all ranks.
 std::string describe_request(const WriteRequest &request) {
   Index3 shape = request.region ? request.region->count : request.place.shape;
   if (request.list)

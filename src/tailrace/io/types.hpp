@@ -113,7 +113,7 @@ using Attributes = std::map<std::string, Attribute>;
 using Scalar = std::variant<double, std::int64_t, std::string>;
 using Scalars = std::map<std::string, Scalar>;
 
-/// What a series has written and read on one rank.
+/// Counts of what a series has written and read on one rank.
 struct Counters {
   std::int64_t bytes_written = 0; ///< of variables, as stored
   std::int64_t bytes_read = 0;

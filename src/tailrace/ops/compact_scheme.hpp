@@ -7,7 +7,7 @@
 
 namespace tailrace::ops {
 
-/// What a compact scheme computes along a line, and between which points.
+/// The operation of a compact scheme along a line, and its points.
 enum class Operation {
   first_derivative,     ///< nodes to nodes
   second_derivative,    ///< nodes to nodes

@@ -17,10 +17,10 @@ public:
   ImplicitLines(const CompactScheme &scheme, std::int64_t nodes, const grid::Sides &sides, Parity parity,
                 const std::vector<double> &squared_metric);
 
-  /// Whether the change at an end is given: at Dirichlet ends, and at free-slip ends of what is odd there.
+  /// Whether the change at an end is given: at Dirichlet ends, and at free-slip ends for odd quantities.
   bool given(bool upper) const { return upper ? given_upper_ : given_lower_; }
 
-  /// The numbers of the next steps. Factors the system where `after` is another than before.
+  /// Sets the numbers of the next steps. Factors the system if `after` has changed.
   void prepare(double before, double after);
 
   /// Visits all lines; finish(0, offset, change, count) receives each register once and may overwrite `f` and `sum` at

@@ -41,7 +41,7 @@ template <class T> inline void fill_ghosts_about_ends(Vec<T> *lines, std::int64_
   }
 }
 
-/// What a solver calls at each point while it computes. This one does nothing.
+/// A function object that a solver calls at each point while it computes. This one does nothing.
 struct FetchNothing {
   void forward(std::int64_t) const {}
   void backward(std::int64_t) const {}

@@ -106,7 +106,7 @@ ModeSystems<T>::ModeSystems(const Grid &grid, const std::array<Symbols, 3> &symb
   }
 }
 
-/// Of mode i in x and k in z of this rank.
+/// The factors of mode i in x and k in z of this rank.
 template <class T>
 auto ModeSystems<T>::factors_of(const std::array<Symbols, 3> &symbols, std::int64_t i, std::int64_t k) const
     -> Factors {

@@ -9,7 +9,7 @@
 
 namespace tailrace::ops {
 
-/// What a staggered derivative and an average multiply each mode of a direction by, squared.
+/// The squared factors of a staggered derivative and of an average, for each mode of a direction.
 struct Symbols {
   std::vector<double> wave, transfer;
 };
@@ -31,7 +31,7 @@ public:
   void solve(T *plane, std::int64_t k, int parts) const;
 
 private:
-  /// What a mode in x and z multiplies the operators by.
+  /// The factors of the operators for a mode in x and z.
   struct Factors {
     double along, across; ///< the second derivative in y, and minus the averages in y
   };

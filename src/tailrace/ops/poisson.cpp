@@ -24,7 +24,7 @@ Index3 with(Index3 shape, int d, std::int64_t points) {
 
 template <class T> std::int64_t values(std::int64_t points, bool is_complex) { return points * (is_complex ? 2 : 1); }
 
-/// Per direction and mode, and the product by which transforms there and back multiply, inverted.
+/// The symbols per direction and mode, and the inverse of the factor of transforms there and back.
 std::pair<std::array<Symbols, 3>, double> symbols_of(const Grid &grid, Interpolation interpolation) {
   const Index3 cells = grid.cells();
   std::array<Symbols, 3> symbols;

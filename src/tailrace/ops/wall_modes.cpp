@@ -112,7 +112,7 @@ public:
 
   std::int64_t count() const { return static_cast<std::int64_t>(closures_.size()); }
 
-  /// Of row number `depth` from the wall; nothing where the closure is the interior scheme itself.
+  /// The mode of row number `depth` from the wall; nothing if its closure is the interior scheme itself.
   std::optional<WallMode> operator()(bool upper, std::int64_t depth) const {
     const ClosureRow &closure = closures_[static_cast<std::size_t>(depth)];
     WallMode wall{of_average_, transform(response_to_row(with_metric_, upper ? n_ - 1 - depth : depth)), {}};
@@ -143,8 +143,8 @@ private:
 /// Whether one half of y mirrors the other.
 bool symmetric(const Grid &grid) { return !grid.stretching || grid.stretching->where != Stretching::Where::bottom; }
 
-/// What one row at either wall adds, where both halves mirror each other: half the product of the sums of columns and
-/// of rows, which have even modes only, and half that of the differences, which have odd ones. This is one of the two.
+/// If both halves mirror each other, one row at either wall adds half the product of the sums of columns and of rows,
+/// with even modes only, and half that of the differences, with odd modes only. This is one of the two.
 WallMode part_of(const WallMode &lower, bool odd) {
   WallMode part{lower.of_average, {}, {}, odd ? 1 : 0, 2};
   for (std::size_t m = odd ? 1 : 0; m < lower.column.size(); m += 2) {

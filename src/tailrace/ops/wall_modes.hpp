@@ -11,7 +11,7 @@ namespace tailrace::ops {
 /// How the divergence of the velocity is computed in the cells beside a wall in y.
 enum class WallDivergence {
   mirrored,  ///< as at free slip, so that cosines diagonalise the pressure equation: Xcompact3D's
-  one_sided, ///< by the closures of Dirichlet ends, which know nothing of what is beyond the wall
+  one_sided, ///< by the closures of Dirichlet ends, which use no points beyond the wall
 };
 /// From "mirrored" or "one-sided"; throws InputError for any other name.
 WallDivergence wall_divergence_from_name(const std::string &name);
@@ -20,10 +20,10 @@ WallDivergence wall_divergence_from_name(const std::string &name);
 /// whose divergence is one-sided.
 grid::Sides divergence_sides(const grid::Grid &grid, WallDivergence walls);
 
-/// What one row of the one-sided schemes at a wall adds to the pressure equation of the mirrored ones, for each mode in
-/// x and z: a product of a column and a row, since both schemes differ in the few rows beside the wall only. Between
-/// two walls of a grid that is symmetric in y, the sum and the difference of both walls' rows take the place of these:
-/// they have even or odd modes only, and so half the numbers.
+/// One row of the one-sided schemes at a wall adds a product of a column and a row to the pressure equation of the
+/// mirrored schemes, for each mode in x and z, because both schemes differ only in a few rows beside the wall. Between
+/// two walls of a grid that is symmetric in y, the sum and the difference of both walls' rows are used instead: they
+/// have only even or only odd modes, and so half the numbers.
 struct WallMode {
   bool of_average;            ///< of the average in y, in the terms of x and z; else of the derivative
   std::vector<double> column; ///< the transform in y of the divergence that a unit residual of this row makes

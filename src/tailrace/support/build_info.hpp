@@ -5,7 +5,7 @@
 
 namespace tailrace {
 
-/// What the library was built with and what it runs on: version, mpi, mpi_standard, hdf5, adios2, fftw, simd, compiler.
+/// The versions of the library and its parts: version, mpi, mpi_standard, hdf5, adios2, fftw, simd, compiler.
 /// Local.
 std::map<std::string, std::string> build_info();
 

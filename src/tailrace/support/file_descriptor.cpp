@@ -17,7 +17,7 @@ IoError file_error(const std::string &verb, const std::string &path, int code) {
 
 namespace {
 
-/// What a file of this mode is if it is neither a regular file nor a directory, else null.
+/// The name of a special file's kind (named pipe, socket, device); null for a regular file or a directory.
 const char *special_kind(mode_t mode) {
   switch (mode & S_IFMT) {
   case S_IFIFO:

@@ -14,10 +14,10 @@ enum class Taken { yes, held, unsupported };
 /// all. Unlike the locks of POSIX, it also excludes other opens of the same process. Never waits. Local.
 Taken take_lock(const FileDescriptor &file, short kind, std::int64_t begin = 0, std::int64_t length = 0);
 
-/// The right to write one file or directory, for one process at a time: a lock on the file `<target>.lock`, which says
-/// who holds it. The kernel releases the lock when the process ends, also when it is killed; what then remains of the
-/// file is no obstacle. The file is removed on release. An empty file of that name, as flock(1) makes it, is locked
-/// too, but neither filled nor removed. Local.
+/// The right to write one file or directory, for one process at a time: a lock on the file `<target>.lock`, which names
+/// its holder. The kernel releases the lock when the process ends, also when it is killed; a remaining file is no
+/// obstacle. The file is removed on release. An empty file of that name, as flock(1) makes it, is locked too, but
+/// neither filled nor removed. Local.
 ///
 /// Some file systems have no locks, or locks that hold only within a node (Lustre mounted with localflock, NFS with
 /// local_lock, BeeGFS), or it is not known. There the file itself counts: a record of a living process of this host, or
@@ -31,10 +31,10 @@ public:
   FileLock(const FileLock &) = delete;
   FileLock &operator=(const FileLock &) = delete;
 
-  /// Gives the right back. A second call does nothing.
+  /// Releases the lock. A second call does nothing.
   void release() noexcept;
 
-  /// What this lock does not protect from; "" when it protects from all other writers.
+  /// A note about writers that this lock does not keep out; "" if it keeps out all.
   const std::string &note() const { return note_; }
 
   /// What a mount table (the text of /proc/self/mountinfo) says of the locks at the absolute `path`: true when they

@@ -21,7 +21,7 @@ struct ProcessIdentity {
   bool operator==(const ProcessIdentity &) const = default;
 };
 
-/// That of this process.
+/// The identity of this process.
 ProcessIdentity this_process();
 
 } // namespace tailrace

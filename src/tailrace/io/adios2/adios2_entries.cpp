@@ -8,7 +8,7 @@ namespace tailrace::io {
 
 namespace fs = std::filesystem;
 
-// Without ADIOS2 these functions say what is missing.
+// Without ADIOS2 these functions throw an error that says what is missing.
 std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &request, Parameters parameters);
 std::unique_ptr<Engine> open_bp4(const OpenRequest &request, Parameters parameters);
 std::unique_ptr<Engine> open_bp5(const OpenRequest &request, Parameters parameters);

@@ -180,7 +180,7 @@ void BpEngine::open_engine(adios2::Mode mode) {
   });
 }
 
-/// On rank 0, which looks after the files of all ranks: there are few.
+/// Called on rank 0, which notes the few files of all ranks.
 void BpEngine::note_files(OwnFiles::State state) {
   if (adios_->has("BurstBufferPath")) // a thread of ADIOS2 copies them
     return;

@@ -86,7 +86,7 @@ Found probe(const std::string &kind, const OpenRequest &request) {
   return found;
 }
 
-/// What a reader finds.
+/// Looks at a series for a reader.
 Found probe_to_read(const std::string &kind, const OpenRequest &request) {
   const BpView view(request.path);
   try {
@@ -100,7 +100,7 @@ Found probe_to_read(const std::string &kind, const OpenRequest &request) {
   }
 }
 
-/// On rank 0.
+/// The work of rank 0 in `prepare`.
 Found prepare_alone(const std::string &kind, const OpenRequest &request) {
   check_target(request.path, request.mode, Kind::directory);
   bool there = fs::exists(request.path);

@@ -13,7 +13,7 @@
 
 namespace tailrace::io::bp {
 
-/// What is in the directory of a BP series before ADIOS2 opens it to write.
+/// The content of the directory of a BP series before ADIOS2 opens it to write.
 struct Found {
   std::vector<StepInfo> steps;      ///< of the series; when appending, those that stay
   std::vector<std::size_t> numbers; ///< ADIOS2's numbers of these steps, see bp::steps

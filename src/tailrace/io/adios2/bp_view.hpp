@@ -12,17 +12,17 @@
 
 namespace tailrace::io {
 
-/// The metadata of a BP series as they are when a reader opens it, to notice that another program has dropped steps
-/// since, or has written the series again. ADIOS2 knows the metadata of the beginning only: it would return what is now
-/// in the place of a value, or wait for bytes that are no longer there. New steps are no change. Who drops steps puts
-/// another md.idx in its place first.
+/// The metadata of a BP series at the time when a reader opens it, to notice that another program has since dropped
+/// steps, or written the series again. ADIOS2 reads the metadata only at the beginning: later it would return other
+/// values from the same place, or wait for bytes that do not exist any more. New steps are no change. A program that
+/// drops steps first replaces md.idx.
 class BpView {
 public:
-  /// Sees nothing.
+  /// An empty view.
   BpView() = default;
   /// Reads the metadata of the series in a directory. Local. Throws IoError.
   explicit BpView(const std::string &directory);
-  /// What rank 0 sees. Collective.
+  /// The view of rank 0, on all ranks. Collective.
   BpView from_root(const Communicator &comm) const;
 
   /// Whether the metadata are still there. Local; looks at one file, and reads the metadata only when it has changed.

@@ -14,9 +14,9 @@ namespace tailrace::io {
 struct ForeignVariable {
   using Extents = std::vector<std::int64_t>;
   std::string name;
-  std::string type;            ///< of NumPy, "float32"; "text"; of a type that is not read, ADIOS2's name of it
-  Extents shape;               ///< of the whole array; empty: a single value, or blocks
-  std::vector<Extents> blocks; ///< the extents of blocks that are no parts of a whole: what ADIOS2 calls local arrays
+  std::string type;            ///< NumPy's name, "float32"; "text"; ADIOS2's name for a type that is not read
+  Extents shape;               ///< shape of the whole array; empty: a single value, or blocks
+  std::vector<Extents> blocks; ///< the extents of blocks that are not parts of a whole (ADIOS2's local arrays)
 };
 
 /// Reads a BP4 or BP5 directory that another program wrote, whatever its variables are. All is local: ADIOS2 is used

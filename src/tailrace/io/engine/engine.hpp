@@ -17,7 +17,7 @@
 
 namespace tailrace::io {
 
-/// What an engine needs to open a series.
+/// The arguments with which an engine opens a series.
 struct OpenRequest {
   std::string path;
   Mode mode = Mode::read; ///< write, append or read
@@ -53,12 +53,12 @@ public:
   virtual std::vector<StepInfo> steps() const = 0;
   virtual std::optional<GridDescription> grid() const = 0;
   virtual Attributes attributes() const = 0;
-  /// What is damaged besides the data of steps, one line each; steps whose records are damaged are not in steps().
+  /// Damage besides the data of steps, one line each; steps whose records are damaged are not in steps().
   virtual std::vector<std::string> damage() const { return {}; }
-  /// The paths of all that the series consists of: its files, or a directory of nothing else. Read from the files where
-  /// they are many. Streams have none.
+  /// The paths of the files of the series, or of a directory that has no other files. If there are many, they are read
+  /// from the files. Streams have none.
   virtual std::vector<std::string> files() const { return {}; }
-  /// Streams: what the coupling has cost both programs.
+  /// Streams: the cost of the coupling for both programs.
   virtual Coupling coupling() const { return {}; }
   /// Collective; throws the same error on all ranks.
   virtual void close() = 0;

@@ -9,7 +9,7 @@
 
 namespace tailrace::io {
 
-/// The beginning of what is at a path: of the file, or of series.jsonl in the directory.
+/// The first bytes at a path: of the file, or of series.jsonl in the directory.
 struct Start {
   bool directory = false;
   std::string text = {}; ///< at most 4096 bytes; empty: nothing can be read

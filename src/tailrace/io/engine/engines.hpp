@@ -7,10 +7,10 @@
 
 namespace tailrace::io {
 
-/// The entries of all engines. Of two that know the same files the first one is meant.
+/// The entries of all engines. If two recognise the same files, the first one is used.
 const std::vector<EngineEntry> &engine_entries();
 
-/// Throws InputError for an unknown name, with a list of those that there are.
+/// Throws InputError for an unknown name, with a list of the known ones.
 const EngineEntry &engine_entry(const std::string &name);
 
 } // namespace tailrace::io

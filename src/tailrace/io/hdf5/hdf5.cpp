@@ -185,7 +185,7 @@ void Hdf5Engine::create() {
 
 void Hdf5Engine::load() { contents_ = reader_.contents(); }
 
-/// HDF5 may crash, or write over other data, when it adds to what is damaged.
+/// Throws if the file is damaged: HDF5 may crash, or overwrite other data, when it adds to it.
 void Hdf5Engine::require_sound() const {
   if (const auto found = damage(); !found.empty())
     throw IoError(fmt::format("cannot append to {}: it is damaged ({}). To fix this, restore it from a copy, or copy "

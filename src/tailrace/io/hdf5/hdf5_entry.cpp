@@ -16,7 +16,7 @@ constexpr std::string_view signature = "\x89HDF\r\n\x1a\n", group_entry = "\x08T
 constexpr std::size_t first_bytes = 65536; ///< among which a series of ours has the entry of our group
 constexpr char checked_version = 2;        ///< of the superblock: from then on metadata have checksums
 
-/// A file that is empty, or has zeros where ours has its first bytes and all others, is what a power failure leaves.
+/// A power failure leaves an empty file, or a file of zeros; such a file is not foreign.
 bool is_foreign(const std::string &path) {
   const std::string start = start_of(path, first_bytes); // empty for a directory too
   if (start.empty() || (start.starts_with(signature) && start.find(group_entry) != std::string::npos))

@@ -9,7 +9,7 @@
 
 namespace tailrace::io {
 
-/// What the parameters of the engine hdf5 say; docs/io/hdf5.md describes them.
+/// The parameters of the engine hdf5; docs/io/hdf5.md describes them.
 struct Hdf5Options {
   Transfer transfer = Transfer::independent;
   double failure_timeout = 0; ///< seconds, of collective transfer

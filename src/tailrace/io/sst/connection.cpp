@@ -89,8 +89,8 @@ bool SstConnection::welcome_here(const ContactFile::Record &record) const {
 }
 
 /// Connects, in rank 0, to the writer's control channel, and waits until the writer lets us in, which it does at its
-/// next step. Without a channel, ADIOS2 is tried nevertheless. Returns why ADIOS2 need not be tried, which it would for
-/// minutes: nobody can be reached at the address that it will use. Else "".
+/// next step. Without a channel, ADIOS2 is tried nevertheless. Returns a reason not to try ADIOS2, or "": if nobody can
+/// be reached at the address that it will use, it would try for minutes.
 std::string SstConnection::call_writer(double seconds) {
   const auto record = contact_.record();
   if (!root() || !record)
@@ -111,7 +111,7 @@ std::string SstConnection::call_writer(double seconds) {
       record->port);
 }
 
-/// Lets the writer's hosts in. Those of another program are not known, so that all may come. Collective.
+/// Lets the writer's hosts in. The hosts of another program are unknown, so all hosts may come. Collective.
 void SstConnection::allow_writer() const {
   Networks writers = options_.hosts;
   if (const auto record = contact_.record(); root() && record)
@@ -152,8 +152,8 @@ void SstConnection::cut_writer(bool alone) const {
       cut(one);
 }
 
-/// Whether the writer has admitted us. It has not when nobody listens at the address in the contact file, or when the
-/// time is over. Several ranks get some seconds at least: what they have begun can only be ended with the program.
+/// Whether the writer has admitted us. False if nobody listens at the address in the contact file, or if the time is
+/// over. Several ranks get some seconds at least: their attempt can only be ended together with the program.
 bool SstConnection::try_open(double timeout) {
   io_ = adios_.DeclareIO("series");
   io_.SetEngine("SST");

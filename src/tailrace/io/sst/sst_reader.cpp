@@ -218,7 +218,7 @@ StepInfo SstReader::take_step_info() {
   return step;
 }
 
-/// Finds out what the step holds. Does not wait for other ranks.
+/// Reads the contents of the step. Does not wait for other ranks.
 void SstReader::take_step() {
   try {
     take_variables();

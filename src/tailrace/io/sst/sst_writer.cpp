@@ -141,7 +141,7 @@ void SstWriter::open() {
   Admission::add_ports(adios2_listeners(before));
 }
 
-/// Tells readers where they find us, and which of them need not ask before they connect to ADIOS2.
+/// Tells readers our address, and which of them may connect to ADIOS2 without asking.
 void SstWriter::claim(const StreamEnd &writers, int listens_at) const {
   ContactFile::Record record{sst_version, gate_->channel().port(), gate_->token(), {}, writers.addresses, {},
                              listens_at};
@@ -157,7 +157,7 @@ void SstWriter::claim(const StreamEnd &writers, int listens_at) const {
   contact_.claim(record);
 }
 
-/// What the user should know about this stream from the beginning.
+/// Adds notes for the user about this stream, known from the beginning.
 void SstWriter::add_notes() {
   const std::string ports = first_text(request_.comm, PortGuard::problem());
   if (!root())
@@ -171,7 +171,7 @@ SstWriter::~SstWriter() {
     contact_.release();
 }
 
-/// Drops a reader that takes nothing, by making ADIOS2 take it for dead.
+/// Drops a reader that does not take its data: makes ADIOS2 believe that it is dead.
 void SstWriter::rescue(int call) {
   limit_waits(options_.timeout);
   if (!root())
@@ -217,7 +217,7 @@ bool SstWriter::admit_reader() {
   return request_.comm.max(std::int64_t{root() && gate_->admitted_since(before)}) > 0;
 }
 
-/// What rank 0 decides, which may take long.
+/// The decision of rank 0, on all ranks; it may take long.
 template <class Decide> StepDecision SstWriter::agreed(Decide decide) const {
   const Span span(*request_.trace, Phase::wait);
   return static_cast<StepDecision>(

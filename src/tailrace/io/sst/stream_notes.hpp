@@ -11,12 +11,12 @@
 
 namespace tailrace::io {
 
-/// The notes of a stream. What comes up while it is open is also said at once: a simulation may go on for days. Local.
+/// The notes of a stream. Notes while it is open are also printed at once: a simulation may run for days. Local.
 class StreamNotes {
 public:
   explicit StreamNotes(const OpenRequest &request) : stream_(request.path), notes_(*request.notes) {}
 
-  /// Nothing, where the note is empty or was told before.
+  /// Adds a note, unless it is empty or was added before.
   void tell(const std::string &note, bool at_once = true) {
     if (note.empty() || std::find(told_.begin(), told_.end(), note) != told_.end())
       return;

@@ -22,10 +22,10 @@ struct NewFile {
   std::string path;
   FileDescriptor file;
 };
-/// Creates a file beside `path` that nothing had the name of: `<path>.tmp`, or that with a number behind it. `mode`:
+/// Creates a file beside `path` with a free name: `<path>.tmp`, or that with a number behind it. `mode`:
 /// permissions, less the umask. Local. Throws IoError.
 NewFile create_draft(const std::string &path, int mode = 0666);
-/// Whether create_draft may have made a file of this name for `path`: what a kill leaves. Local.
+/// Whether create_draft may have made a file of this name for `path`; a killed program leaves such files. Local.
 bool is_draft_of(const std::string &name, const std::string &path);
 
 /// Replaces the file at `path` by `text` atomically: readers see the old or the new text, also when the program is

@@ -7,23 +7,23 @@
 namespace tailrace::io {
 
 /// The series that a new one replaces: set aside under PATH.replaced until the new one has its first step. A record,
-/// PATH.replaced.json, is there from before the first renaming until the last removal, so that the next writer can
-/// finish what a killed one began. All functions are local, for the rank that holds the lock of the series.
+/// PATH.replaced.json, exists from before the first renaming until after the last removal, so that the next writer can
+/// finish the work of a killed one. All functions are local, for the rank that holds the lock of the series.
 class ReplacedSeries {
 public:
   explicit ReplacedSeries(const std::string &path, bool sync = false);
   ReplacedSeries(const ReplacedSeries &) = delete;
   ReplacedSeries &operator=(const ReplacedSeries &) = delete;
 
-  /// Whether a program was killed, or is just replacing a series, at the path.
+  /// Whether a program is replacing a series at the path, or was killed while it did.
   bool is_there() const;
-  /// Removes what a program has left that was killed while it wrote the record.
+  /// Removes the draft of a record, left by a program that was killed while it wrote it.
   void remove_draft() const;
-  /// After a program that was killed: removes the old series if `begun` says that the new one has a step, and puts it
-  /// back if not. Throws IoError.
+  /// After a program was killed: removes the old series if `begun` returns true, because the new one has a step, and
+  /// otherwise puts it back. Throws IoError.
   void finish(const std::function<bool()> &begun);
 
-  /// Renames the file or directory at the path, which must be there. `beside`: the endings of files that belong to it:
+  /// Renames the file or directory at the path, which must exist. `beside`: the endings of files that belong to it:
   /// PATH.ending, or PATH with the ending in place of its own. Throws IoError; then everything is as before.
   void set_aside(const std::vector<std::string> &beside = {});
   /// Renames these files in the directory at the path; all others stay there.
@@ -31,7 +31,7 @@ public:
   /// Whether something is set aside.
   bool holds() const { return holds_; }
 
-  /// Removes what is set aside. What cannot be removed now is removed by the next writer.
+  /// Removes what is set aside. If something cannot be removed now, the next writer removes it.
   void remove() noexcept;
   /// Puts back what is set aside, in place of the new series; nothing after `remove`. Throws IoError.
   void put_back();

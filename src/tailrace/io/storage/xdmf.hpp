@@ -31,7 +31,7 @@ std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step);
 std::string xdmf_series_begin(const GridDescription &grid);
 std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step);
 std::string xdmf_series_end();
-/// All of it.
+/// The whole text.
 std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps);
 /// Whether a text is one of these. Local.
 bool is_xdmf_series(std::string_view text);

@@ -110,7 +110,7 @@ void AsyncWriter::end_step(const Scalars &scalars, const std::optional<Attribute
   });
 }
 
-/// In the background.
+/// Runs in the background.
 void AsyncWriter::run(Step &step) {
   {
     const std::lock_guard lock(mutex_);

@@ -16,13 +16,13 @@
 namespace tailrace::io {
 
 /// A StepWriter that runs in the background. A step is copied into one of a bounded number of buffers, and the caller
-/// goes on; when all buffers are in use, begin_step waits for one. When the background fails, its step and all steps
+/// continues; when all buffers are in use, begin_step waits for one. When the background fails, its step and all steps
 /// after it are dropped, and the caller's next begin_step or check throws on all ranks. write and end_step are local:
-/// they wait for no other rank. What fails in them on one rank alone becomes an error of the background, where the
-/// ranks agree on it before the engine gets the step.
+/// they wait for no other rank. If one rank fails in them, this becomes an error of the background, where the ranks
+/// agree on it before the engine gets the step.
 ///
-/// Without buffers, for an engine that copies what it is given, that copy is the only one: begin_step waits for the
-/// previous step, write gives the block to the engine, both are collective, and only end_step runs in the background.
+/// Without buffers, an engine that copies the data makes the only copy: begin_step waits for the previous step, write
+/// gives the block to the engine, both are collective, and only end_step runs in the background.
 class AsyncWriter {
 public:
   /// `comm` is for the caller's thread, `engine_comm`, of the same ranks, for the background.

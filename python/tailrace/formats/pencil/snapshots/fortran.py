@@ -231,7 +231,7 @@ class FortranSnapshot:
         return SnapshotHead("collect_xy", records.order, count, fields.pieces, end, time, None)
 
     def _read_raw(self, path: Path) -> SnapshotHead:
-        """Read a file without marks around the fields. A record of the grid must follow them, which gives their number."""
+        """Read a file without marks around the fields: the record of the grid behind them gives their number."""
         dim = self._run.dim
         size = path.stat().st_size
         most = min(dim.fields, size // self._raw_bytes(1))

@@ -20,7 +20,7 @@ using Life = ProcessIdentity::Life;
 
 namespace {
 
-/// The file that a link leads to, and no link that took its place since.
+/// Opens the target of a link; refuses a link that has replaced the target meanwhile.
 FileDescriptor open_file(const std::string &path) {
   std::error_code why;
   const std::string found = std::filesystem::canonical(path, why).string();

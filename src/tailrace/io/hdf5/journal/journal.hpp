@@ -12,10 +12,10 @@
 
 namespace tailrace::io {
 
-/// The rollback journal of a file that is being changed in place. It is the file `<path>.journal`, which exists as long
-/// as the file has a writer, and keeps others from writing it. It has no saved bytes except while old bytes are
-/// changed: a crash in such a moment leaves them in the journal. The next writer restores the file (`recover`), and
-/// until then readers read around the change (StableView). Everything here is local, for one rank.
+/// The rollback journal of a file that is changed in place. It is the file `<path>.journal`; it exists while the file
+/// has a writer, and keeps other writers out. It has saved bytes only while old bytes are changed: a crash in such a
+/// moment leaves them in the journal. The next writer restores the file (`recover`), and until then readers see the old
+/// bytes (StableView). Everything here is local, for one rank.
 class Journal {
 public:
   /// From now on the file at `path` has a writer. With `sync`, every later call returns only when its changes are on

@@ -11,9 +11,9 @@
 
 namespace tailrace::io {
 
-/// The file `<path>.journal`, open: who writes the file at `path`, and what must be put back if the writer dies now.
+/// The open file `<path>.journal`: the writer of the file at `path`, and the bytes to restore if the writer dies now.
 /// First a header of one disk sector, then the saved bytes. A journal is a regular file that begins with our mark;
-/// symbolic links are not followed, and what is no journal of ours is neither changed nor removed. Local.
+/// symbolic links are not followed, and other files are neither changed nor removed. Local.
 class JournalFile {
 public:
   /// The journal of the file at `path`, beside the file that a symbolic link leads to.

@@ -69,7 +69,7 @@ Networks peer_of(int descriptor) {
   return {{ntohl(address.sin_addr.s_addr)}};
 }
 
-/// What a reader says of itself.
+/// The record of a reader from its hello.
 ReaderRecord record_of(const json &hello) {
   ReaderRecord record;
   record.side.ranks = whole_number(hello, "ranks");
@@ -140,7 +140,7 @@ void ReaderChannels::accept_all() {
   }
 }
 
-/// Out of descriptors, perhaps: poll would report the connection again and again, and accept would fail each time.
+/// Stops accepting for a while, perhaps because descriptors ran out: poll and accept would fail again and again.
 void ReaderChannels::pause(int error) {
   resume_ = Clock::now() + std::chrono::seconds(1);
   problem_ = fmt::format("the control channel could not take a connection ({}), and tries again every second: until it "
@@ -159,7 +159,7 @@ bool ReaderChannels::call(PendingConnection &pending, const json &line) const {
   return true;
 }
 
-/// Whether it is pending no longer: it has become a reader, or is refused.
+/// Whether the connection is not pending any more: it has become a reader, or is refused.
 bool ReaderChannels::admit(PendingConnection &pending, std::int64_t given) {
   std::vector<json> lines = pending.socket.take();
   if (!lines.empty() && !pending.called) {

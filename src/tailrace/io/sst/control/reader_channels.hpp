@@ -15,7 +15,7 @@ namespace tailrace::io {
 
 constexpr int channel_version = 3; ///< of the lines on the control channel
 
-/// What the writer knows of one of our readers.
+/// The data of the writer about one of our readers.
 struct ReaderRecord {
   CouplingSide side;
   std::set<std::string> connections; ///< its ends of its connections of ADIOS2, as TcpConnection::local there
@@ -42,14 +42,14 @@ public:
   ReaderChannels(const ReaderChannels &) = delete;
   ReaderChannels &operator=(const ReaderChannels &) = delete;
 
-  int port() const { return port_; }                      ///< 0: none
+  int port() const { return port_; }                      ///< 0: no port
   const std::string &problem() const { return problem_; } ///< what has failed last, for the notes of the series
 
   /// Reads what has arrived; if there is nothing, waits for up to `seconds`. `given`: number of the last step that went
   /// out.
   void drain(double seconds, std::int64_t given);
-  /// Readers that have called and were not told yet that they may come in: whether there are any, the addresses of
-  /// their hosts, and telling them.
+  /// Callers are readers that have called and do not know yet that they may come in: whether there are any, the
+  /// addresses of their hosts, and telling them.
   bool any_callers() const;
   Networks callers() const;
   void welcome();

@@ -23,7 +23,7 @@ public:
   static std::string adios2_version();
   /// Whether ADIOS2 is of the version that the number of bytes was verified with.
   bool verified() const { return verified_; }
-  /// What follows when it is not, for the notes of the series; else "".
+  /// The consequences if it is not, for the notes of the series; else "".
   std::string note() const;
 
   /// Ports at which ADIOS2 listens for readers in this process. It opens them for the first stream, and uses them for

@@ -8,9 +8,9 @@
 
 namespace tailrace::io {
 
-/// The files by which the two ends of a stream NAME find each other: NAME.sst of ADIOS2, which says where the writer
-/// listens, and which stays when the writer is killed; and NAME.sst.writer of ours, which says which process the writer
-/// is, so that a file that a dead writer left is recognised. All functions are local; for rank 0.
+/// The files with which the two ends of a stream NAME find each other. NAME.sst of ADIOS2 has the address of the
+/// writer, and stays when the writer is killed. NAME.sst.writer of ours names the process of the writer, so that the
+/// file of a dead writer is recognised. All functions are local; for rank 0.
 class ContactFile {
 public:
   explicit ContactFile(std::string name);
@@ -26,7 +26,7 @@ public:
   /// Throws IoError when the files cannot be created, or when another process of this host writes this stream.
   void check_writable() const;
   struct Record {
-    int version = 0; ///< of the stream; 0: not given here, but in the steps
+    int version = 0; ///< version of the stream; 0: given in the steps instead
     int port = 0;    ///< of the control channel; 0: there is none
     std::string token;
     std::vector<std::string> addresses; ///< of the control channel, to be tried in this order

@@ -19,9 +19,9 @@ struct Network {
 using Networks = std::set<Network>;
 
 /// The networks that `text` names, separated by commas or spaces: addresses, networks as 10.1.0.0/16, names of hosts,
-/// or "any". Throws InputError for what is none of these. Asks the system for names. Local.
+/// or "any". Throws InputError for other texts. Asks the system for names. Local.
 Networks networks_from(const std::string &text);
-/// The same, for addresses and networks only; leaves out what is none. Local.
+/// The same, for addresses and networks only; other texts are left out. Local.
 Networks known_networks(const std::vector<std::string> &texts);
 std::string text_of(const Network &network); ///< as networks_from reads it
 /// At most `most` networks, 1 or more, that hold all of `networks`: those that have the longest prefix in common are

@@ -42,8 +42,8 @@ bool attach(int socket, std::vector<sock_filter> program) {
   return ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) == 0;
 }
 
-/// The system counts the filter that is replaced together with the new one. Where they are too much, one that lets
-/// nobody in comes between: who asks for a connection at that moment asks again after a second.
+/// The system counts the old filter together with the new one. If both are too large, a filter that lets nobody in
+/// comes in between: a program that asks for a connection at that moment asks again after a second.
 bool replace(int socket, const std::vector<sock_filter> &program) {
   return attach(socket, program) ||
          (errno == ENOMEM && program.size() <= BPF_MAXINSNS && attach(socket, {drop}) && attach(socket, program));

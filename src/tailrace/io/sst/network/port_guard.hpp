@@ -9,12 +9,12 @@
 
 namespace tailrace::io {
 
-/// Keeps strangers from the ports at which ADIOS2 listens in this process. ADIOS2 listens on all networks, takes every
-/// connection, and waits for its first bytes in the thread that serves all others. From outside of ADIOS2 the system
-/// can be told two things. A connection exists only when bytes have come on it, and those of ADIOS2's own readers come
-/// at once. And packets of hosts that are not allowed are dropped, also those that ask for a connection. This host is
-/// always allowed. ADIOS2 uses the same ports for all streams of a process, so that all add to the hosts. Linux only.
-/// Local.
+/// Keeps foreign programs from the ports at which ADIOS2 listens in this process. ADIOS2 listens on all networks,
+/// accepts every connection, and waits for its first bytes in the thread that serves all others. From outside of
+/// ADIOS2, two settings of the system help. A connection is reported only when bytes have arrived on it; ADIOS2's own
+/// readers send them at once. And packets of hosts that are not allowed are dropped, also requests for a connection.
+/// This host is always allowed. ADIOS2 uses the same ports for all streams of a process, so all streams add to the
+/// hosts. Linux only. Local.
 class PortGuard {
 public:
   /// Guards these sockets too. `seconds`: see limit_waits.
@@ -24,7 +24,7 @@ public:
   static std::jthread watch(const std::vector<TcpListener> &before, double seconds);
   /// Allows these hosts too.
   static void allow(const Networks &hosts);
-  /// What the system has refused when the hosts were set last, for the notes of the series; else "".
+  /// What the system refused when the hosts were set last, for the notes of the series; "" for nothing.
   static std::string problem();
 };
 

@@ -40,7 +40,7 @@ std::vector<TcpListener> new_listeners(const std::vector<TcpListener> &now, cons
 
 /// Ends a connection that other code uses, without a wait: to both sides it looks as if the other one had died. Local.
 void cut(const TcpConnection &connection);
-/// As the system takes a time limit of a socket.
+/// A time limit of a socket in the unit of the system.
 unsigned milliseconds(double seconds);
 /// Bounds the waits for a host that has fallen silent on the sockets of EVPath, the network library of ADIOS2: close(2)
 /// waits for a second instead of a minute, and what the other side does not take for `seconds` ends the connection

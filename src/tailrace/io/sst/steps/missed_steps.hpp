@@ -8,7 +8,7 @@
 
 namespace tailrace::io {
 
-/// The steps that a reader of a stream has missed, as the steps that it gets tell it. Local.
+/// The steps that a reader of a stream has missed, from the data in the steps that it gets. Local.
 class MissedSteps {
 public:
   /// `recent` comes with each step. Throws a JSON exception when it is not what StepLedger::recent makes.

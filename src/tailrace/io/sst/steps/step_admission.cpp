@@ -91,8 +91,8 @@ StepDecision StepAdmission::decide_by_policy(const StepInfo &step, bool held) {
   return StepDecision::left_out;
 }
 
-/// The number of steps that may be on their way. A step that waits here can still be left out, one that waits in ADIOS2
-/// cannot: so under drop_oldest ADIOS2 gets no more than it needs to keep a reader busy.
+/// The number of steps that may be on their way. A step that waits here can still be left out, but not one that waits
+/// in ADIOS2. So under drop_oldest ADIOS2 gets only as many as keep a reader busy.
 std::int64_t StepAdmission::most() const {
   return options_.policy == StreamPolicy::drop_oldest ? std::min<std::int64_t>(options_.queue, 2) : options_.queue;
 }

@@ -13,7 +13,7 @@
 
 namespace tailrace::io {
 
-/// What happens to a step, or what must be done before that can be decided.
+/// What happens to a step, or what must be done before the decision.
 enum class StepDecision : std::int64_t {
   taken,    ///< it goes to ADIOS2
   held,     ///< it is copied and held until the readers have room for it

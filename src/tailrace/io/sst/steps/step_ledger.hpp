@@ -12,7 +12,7 @@
 
 namespace tailrace::io {
 
-/// Which steps of a stream went out, and which did not, as its writer knows it. In bounded memory. Local, for rank 0.
+/// The writer's list of the steps of a stream that went out, and that did not, in bounded memory. Local, for rank 0.
 class StepLedger {
 public:
   void left_out(const StepInfo &step, const char *why);
