@@ -38,10 +38,7 @@ def of_table(path: Path) -> Iterator[Found]:
 
 
 def of_series(path: Path) -> Iterator[Found]:
-    """The series at a path, if it has a step.
-
-    :raises IoError: a program is replacing it.
-    """
+    """The series at a path, if it has a step. Raises IoError if a program is replacing it."""
     finish_replacing(str(path))  # what a killed program began to replace is a result
     try:
         engine = engine_at(str(path))
@@ -59,10 +56,7 @@ def of_series(path: Path) -> Iterator[Found]:
 
 
 def files_of(found: Iterable[Found]) -> list[Path]:
-    """All files of results.
-
-    :raises InputError: one is damaged, so that its files are not known.
-    """
+    """All files of results. Raises InputError if one is damaged, so that its files are not known."""
     files: list[Path] = []
     for one in found:
         if one.files is None:
@@ -74,10 +68,7 @@ def files_of(found: Iterable[Found]) -> list[Path]:
 
 
 def check_unlocked(found: Iterable[Found]) -> None:
-    """Check that no program writes any of the results.
-
-    :raises IoError: one does; the message says which.
-    """
+    """Check that no program writes any of the results. Raises IoError if one does; the message says which."""
     for one in found:
         FileLock(one.named).release()
 

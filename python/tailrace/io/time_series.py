@@ -187,10 +187,7 @@ def rewind(path: str | Path, step: int) -> int | None:
 
 
 def read_columns(path: str | Path) -> tuple[str, ...]:
-    """The names of the columns.
-
-    :raises TimeSeriesError: the file is not a time series.
-    """
+    """The names of the columns. Raises TimeSeriesError if the file is not a time series."""
     head, _ = _split(Path(path))
     return tuple(head[-1].strip().split(","))
 

@@ -150,7 +150,6 @@ def _units(step: StoredStep, name: str) -> str:
     return f"  [{units}]" if units else ""
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------
 def numbers(stored: Series) -> list[str]:
     """The names of the numbers of the steps of a series."""
     found: dict[str, None] = {}
@@ -160,10 +159,7 @@ def numbers(stored: Series) -> list[str]:
 
 
 def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curve]:
-    """Numbers of the steps of a series over their time.
-
-    :raises PlotError: there is none of that name.
-    """
+    """Numbers of the steps of a series over their time. Raises PlotError if there is none of that name."""
     there = numbers(stored)
     for name in names:
         if name not in there:
@@ -175,7 +171,6 @@ def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curv
     ]
 
 
-# ---- arrays of two dimensions ----------------------------------------------------------------------------------------
 def draw_table(step: StoredStep, name: str) -> Figure:
     """An array of two dimensions as a picture: over coordinates with as many points, else over its indices."""
     values = np.asarray(step.read(name), dtype=float)

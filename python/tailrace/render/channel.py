@@ -39,10 +39,7 @@ _DOTS: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.0, "mfc": "white",
 
 @dataclass(frozen=True)
 class Profiles:
-    """The profiles of one step of one file, and its numbers.
-
-    :param label: of the legend: the file and the step.
-    """
+    """The profiles of one step of one file, and its numbers. `label`: the file and the step, for the legend."""
 
     label: str
     arrays: Mapping[str, NDArray[Any]]
@@ -61,10 +58,7 @@ def is_channel(step: StoredStep) -> bool:
 
 
 def read_channel(step: StoredStep, path: str, label: str) -> Profiles:
-    """The profiles of a step.
-
-    :raises PlotError: it has none.
-    """
+    """The profiles of a step. Raises PlotError if it has none."""
     missing = [name for name in _NEEDED if name not in lists(step, 1)]
     if missing:
         raise PlotError(f"{path}: has no {', '.join(missing)}; draw the results of the analysis 'channel' at its end")

@@ -65,10 +65,7 @@ class Scales:
 
 
 def slope(text: str) -> tuple[str, float]:
-    """An exponent with its text, from a number or a fraction, as -5/3.
-
-    :raises PlotError: it is neither.
-    """
+    """An exponent with its text, from a number or a fraction, as -5/3. Raises PlotError if it is neither."""
     above, _, below = text.partition("/")
     try:
         value = float(above) / (float(below) if "/" in text else 1.0)
@@ -118,7 +115,6 @@ def _colours(count: int) -> list[Any]:
 
 
 def _legend(figure: Figure, panels: Iterable[Axes], labels: Sequence[str]) -> None:
-    """One legend below all panels."""
     handles = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     seen = [label for label in labels if label in handles]
     wide = max(len(label) for label in seen)
@@ -165,7 +161,6 @@ def _shown(scales: Scales) -> str:
 
 
 def _drawable(curve: Curve, scales: Scales) -> NDArray[np.bool_]:
-    """Which values of a curve can be seen."""
     x = 0.5 * (curve.x[1:] + curve.x[:-1]) if curve.bins else curve.x
     found = np.isfinite(x) & np.isfinite(curve.y)
     return found & ~((x <= 0) & scales.log_x) & ~((curve.y <= 0) & scales.log_y)

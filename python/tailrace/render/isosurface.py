@@ -130,7 +130,6 @@ def render(
 
 
 def _without_margins(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The part of an image that is not white."""
     rows, columns = (np.flatnonzero((image < 250).any(axis=(2, other))) for other in (1, 0))
     return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 

@@ -148,7 +148,6 @@ def _check(options: Options) -> None:
 
 
 def _check_used(options: Options, kinds: Sequence[Kind]) -> None:
-    """Check that every option that is given is used by one of the kinds of pictures."""
     for name in options.given():
         if not any(name in _USED[kind] for kind in kinds):
             users = [one for one in KINDS if name in _USED[one]]

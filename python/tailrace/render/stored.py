@@ -61,7 +61,6 @@ def check_there(path: Path) -> None:
 
 
 def _newest_checkpoint(path: Path) -> Path | None:
-    """The newest complete checkpoint in a directory of checkpoints; None where there are none."""
     if not path.is_dir():
         return None
     found = [entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name)]

@@ -65,10 +65,7 @@ def _is_ours(picture: Path) -> bool:
 
 
 def save(figure: Figure, out: str | Path) -> Path:
-    """Write a picture. Missing directories are created.
-
-    :raises PlotError: see `check_picture`.
-    """
+    """Write a picture. Missing directories are created. Raises PlotError: see `check_picture`."""
     out = check_picture(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     key = "Creator" if out.suffix == ".pdf" else "Source"

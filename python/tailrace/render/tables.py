@@ -38,7 +38,6 @@ def run_name(path: Path, paths: Sequence[Path]) -> str:
     return plain(name.lstrip("_ ") or path.name)  # in legends a name that begins with _ is left out
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
 def read_table(path: Path) -> dict[str, NDArray[Any]]:
     """The columns of a time series, or of another table: a line of names, then lines of numbers, with commas.
 
@@ -112,7 +111,6 @@ def _is_by_a_run(path: Path) -> bool:
     return path.suffix == ".csv" and is_ours(path, TIME_SERIES) and bool(read_provenance(path).get("case"))
 
 
-# ---- the picture of a run --------------------------------------------------------------------------------------------
 def history(path: Path, dt: float | None = None) -> Columns:
     """The columns of the picture of a run, from a time series, or from a history of Xcompact3D.
 

@@ -35,10 +35,7 @@ class Callbacks:
         self._busy = False
 
     def add(self, work: Callable[[Any], object], schedule: Schedule) -> None:
-        """Add a function.
-
-        :raises InputError: it cannot be called.
-        """
+        """Add a function. Raises InputError if it cannot be called."""
         if not callable(work):
             raise InputError(f"a callback must be a function of the simulation; found {work!r}")
         self._all.append(Callback(work, schedule))
@@ -52,10 +49,7 @@ class Callbacks:
         return self._called if self._step == step else 0
 
     def check_idle(self) -> None:
-        """Check that none of them is at work.
-
-        :raises InputError: one is.
-        """
+        """Check that none of them is at work. Raises InputError if one is."""
         if self._busy:
             raise InputError("a callback must not step the simulation that calls it")
 

@@ -134,7 +134,6 @@ class Live:
         return (1 - last) * (later - earlier) / (last - first) if last > first else 0.0
 
     def _speed(self) -> float:
-        """Steps per second in the last seconds."""
         (earlier, first, _), (later, last, _) = self._recent[0], self._recent[-1]
         return (last - first) / (later - earlier) if later > earlier else 0.0
 

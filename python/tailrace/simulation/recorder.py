@@ -91,7 +91,6 @@ class Recorder:
             sink.beside(result_names(section.name)[1], self._resumed).close()
         return Analysis(runner, sink, section.on_error, self._say, schedule=section.schedule(model.case.time))
 
-    # ---- during the run ----------------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
         """The next times that a step must end at. Local."""
         return [consumer.next_time(time) for consumer in self.consumers]
@@ -127,7 +126,6 @@ class Recorder:
         """Bytes written by this rank. Local."""
         return sum(consumer.bytes_written for consumer in self.consumers)
 
-    # ---- the end of a run --------------------------------------------------------------------------------------------
     def flush(self) -> None:
         """Wait until everything up to now is written."""
         for consumer in self.consumers:
@@ -149,10 +147,7 @@ class Recorder:
                     consumer.close()
 
     def sum_up(self, seconds: Mapping[str, float], total: float) -> None:
-        """Print where the time of the run went.
-
-        :param seconds: of this rank, by phase.
-        """
+        """Print where the time of the run went. `seconds`: those of this rank, by phase."""
         names = ["diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
         phases = spread(self._model.comm, {**dict.fromkeys(names, 0.0), **seconds})  # the same names on all ranks
         if self._model.comm.rank == 0:

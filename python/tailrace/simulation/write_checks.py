@@ -51,7 +51,6 @@ def _check_all(case: Case) -> None:
 
 
 def _why_not(place: Place) -> str:
-    """Why a run must not write at a place; "" if it may."""
     path = Path(place.named)
     above = next(each for each in (path.absolute(), *path.absolute().parents)[1:] if each.exists())
     if not above.is_dir():

@@ -24,10 +24,7 @@ _WIDTH = 120  # characters, if the output is not a terminal
 
 
 def print_tables(results: Results, stream: TextIO | None = None) -> None:
-    """Print the ranking of every setting.
-
-    :param stream: the output; standard output by default.
-    """
+    """Print the ranking of every setting. `stream`: the output; standard output by default."""
     stream = stream if stream is not None else sys.stdout
     terminal = stream.isatty()
     console = Console(file=stream, highlight=False, width=None if terminal else _WIDTH)
@@ -97,7 +94,6 @@ def _sure(overview: Overview, verdict: Verdict) -> str:
 
 
 def _errors(overview: Overview, verdict: Verdict) -> Iterable[str]:
-    """Each error of each variant once."""
     found = {(overview.settings.label(one.cell), one.error) for one in verdict.failures}
     return (f"{name}: {' '.join(error.split())}" for name, error in sorted(found))
 

@@ -244,10 +244,7 @@ def _ones(file: ForeignBp, name: str) -> list[float]:
 
 
 def dataset_at(path: Path) -> BpDataset | None:
-    """The dataset of a directory; None if it is not BP, or is one of ours.
-
-    :raises IoError: it is damaged.
-    """
+    """The dataset of a directory; None if it is not BP, or is one of ours. Raises IoError if it is damaged."""
     if not is_foreign_bp(path):
         return None
     for each in sorted(path.iterdir()):

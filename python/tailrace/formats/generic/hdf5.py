@@ -130,10 +130,7 @@ def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[st
 
 
 def dataset_at(path: Path) -> Hdf5Dataset | None:
-    """The dataset of a file; None if it is not HDF5, or is a series of ours.
-
-    :raises IoError: it is damaged.
-    """
+    """The dataset of a file; None if it is not HDF5, or is a series of ours. Raises IoError if it is damaged."""
     if not path.is_file():
         return None
     start = head(path, _PLACES[-1] + len(HDF5))

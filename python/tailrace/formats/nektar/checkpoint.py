@@ -76,10 +76,7 @@ class NektarCheckpoint(ABC):
 
 
 def check_values(definition: Definition, stored: int, elements: int, per_field: int) -> None:
-    """Compare the number of values of a row with its definition.
-
-    :raises DefinitionError: they differ.
-    """
+    """Compare the number of values of a row with its definition. Raises DefinitionError if they differ."""
     expected = len(definition.fields) * per_field
     if stored != expected:
         raise DefinitionError(

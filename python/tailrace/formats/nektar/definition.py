@@ -154,10 +154,7 @@ def parse_modes(text: str) -> tuple[int, ...] | None:
 
 
 def check_planes(count: int) -> None:
-    """Refuse an impossible number of planes, lines or strips.
-
-    :raises DefinitionError: it is too large.
-    """
+    """Refuse an impossible number of planes, lines or strips. Raises DefinitionError if it is too large."""
     if count > _MOST_PLANES:
         raise DefinitionError(f"homogeneous planes: expected at most {_MOST_PLANES}, found {count}")
 

@@ -86,8 +86,6 @@ def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
 
 
 def _described(path: Path) -> Path | None:
-    """The first XDMF file of a directory of snapshots without an input file."""
-
     if not entries(path, NAME):
         return None
     return min(path.glob("snapshot-*.xdmf"), key=lambda one: (len(one.name), one.name), default=None)

@@ -52,8 +52,6 @@ class Hdf5Lists(PencilDataset):
 
 
 class _ListFile:
-    """The lists of one file."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         match = _NAME.fullmatch(path.name)

@@ -36,10 +36,7 @@ def is_numbered(path: Path) -> bool:
 
 
 class Numbered(PlaneDataset):
-    """Averages, or the slices of one field.
-
-    :raises IoError: the file is damaged, or of another size than the run.
-    """
+    """Averages, or the slices of one field. Raises IoError if the file is damaged, or of another size than the run."""
 
     def __init__(self, path: Path, run: PencilRun) -> None:
         self._is_slice = path.parent.name == "slices"
