@@ -27,7 +27,6 @@ class Hdf5Dataset(PartsDataset):
     """Arrays of an HDF5 file, and steps by the usual conventions.
 
     :param path: the file.
-    :raises IoError: it is damaged.
     """
 
     format = "hdf5-other"

@@ -42,10 +42,7 @@ class NektarCheckpoint(ABC):
 
     @abstractmethod
     def values(self, row: int, field: int, first: int, out: NDArray[Any]) -> None:
-        """Fill `out` (of one dimension, contiguous, any real type) with values of a field of a row.
-
-        :raises IoError: the file is damaged.
-        """
+        """Fill `out` (of one dimension, contiguous, any real type) with values of a field of a row."""
 
     @abstractmethod
     def elements(self, row: int, first: int, out: NDArray[Any]) -> None:

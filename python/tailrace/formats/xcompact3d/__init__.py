@@ -27,7 +27,6 @@ def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """The dataset of Xcompact3D at a path: a run, its `data`, its `statistics`, or one of its files.
 
     :returns: None for content of other programs.
-    :raises IoError: it is damaged or incomplete.
     :raises InputError: parameters are given; the format has none.
     """
     found = _dataset_at(path)

@@ -30,7 +30,6 @@ def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
     """The steps of a BP directory, with the grid and the times of its run.
 
     :returns: None for a series of Tailrace.
-    :raises IoError: it is damaged.
     """
     from tailrace.formats.generic import bp  # loads h5py
 

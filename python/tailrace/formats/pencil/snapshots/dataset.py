@@ -180,7 +180,7 @@ def opened(source: SnapshotSource, run: PencilRun) -> Snapshot:
 
 
 def ghosts_wanted(path: Path, parameters: Mapping[str, str]) -> bool:
-    """The parameter "ghosts", or its opposite "trim": "true" or "false". Raises InputError for other names or values."""
+    """The parameter "ghosts", or its opposite "trim": "true" or "false". Raises InputError for other values."""
     found = False
     for name, value in parameters.items():
         if name not in ("ghosts", "trim"):
