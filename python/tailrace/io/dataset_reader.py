@@ -130,7 +130,7 @@ class DatasetReader:
         return self.dataset.left_out
 
     def refuse(self, why: str, wrong_input: bool) -> Never:
-        """Raise on all ranks, where the others read."""
+        """Raise an error on all ranks while the others call `read`."""
 
         def fail() -> Never:
             raise (InputError if wrong_input else IoError)(why)

@@ -21,7 +21,7 @@ SIZE = "1M"
 
 @dataclass(frozen=True)
 class LustreMachine:
-    """A machine of which only Lustre is known."""
+    """A machine with Lustre and no other known property."""
 
     file_system: str = "lustre"
     default_stripes: int = 1

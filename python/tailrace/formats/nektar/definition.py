@@ -108,7 +108,7 @@ class Definition:
     def values(self, elements: int, orders: NDArray[np.integer] | None = None) -> int:
         """The number of values per field of `elements` elements.
 
-        :param orders: (elements, directions): their numbers of modes, where `modes` is None.
+        :param orders: (elements, directions): their numbers of modes, if `modes` is None.
         :raises DefinitionError: a number of modes is impossible.
         """
         if self.modes is not None:
