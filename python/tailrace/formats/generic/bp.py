@@ -55,11 +55,7 @@ class BpDescription:
 
 
 class BpDataset(PartsDataset):
-    """Steps of a BP directory of any program.
-
-    :param path: the directory.
-    :param found: the result of `describe`.
-    """
+    """Steps of a BP directory of any program. `path`: the directory. `found`: the result of `describe`."""
 
     format = "bp"
 

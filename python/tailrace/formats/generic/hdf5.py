@@ -24,10 +24,7 @@ _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of 
 
 
 class Hdf5Dataset(PartsDataset):
-    """Arrays of an HDF5 file, and steps by the usual conventions.
-
-    :param path: the file.
-    """
+    """Arrays of an HDF5 file, and steps by the usual conventions. `path`: the file."""
 
     format = "hdf5-other"
 
