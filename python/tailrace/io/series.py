@@ -219,7 +219,7 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def steps(self) -> Steps[OneStep]:
-        """The complete steps, in order; in a stream those received so far, of which only the last can be read."""
+        """The complete steps, in order; in a stream those received so far, and only the last one can be read."""
         return Steps(self.path, self._handle.reader().steps(), self._step)
 
     @property
