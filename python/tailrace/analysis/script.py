@@ -30,10 +30,7 @@ Entry = Callable[..., Any]
 
 @dataclass
 class Script:
-    """A loaded script: `make` returns an object with `step`.
-
-    :param name: the name of the script and of its results.
-    """
+    """A loaded script: `make` returns an object with `step`. `name`: the name of the script and of its results."""
 
     name: str
     path: Path
@@ -144,11 +141,9 @@ def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:
 
 
 def _methods(kind: type) -> set[str]:
-    """The names that a class or its bases define."""
     return {name for one in kind.__mro__ if one is not object for name in vars(one)}
 
 
-# ---- parameters ------------------------------------------------------------------------------------------------------
 def _signature(entry: Entry) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(entry, eval_str=True).parameters

@@ -34,7 +34,7 @@ class Bench(ABC):
         """The jobs to measure, one after the other. Local; the same on all ranks.
 
         :param directories: directories of this run alone, by the names that the user gave.
-        :param started: ranks of the job that this program runs in; None outside MPI, where it starts ranks itself.
+        :param started: ranks of the job that this program runs in; None outside MPI: then it starts ranks itself.
         :raises ValueError: an option is wrong, or does not fit another one.
         :raises InputError: a file that an option names does not have the needed data.
         """

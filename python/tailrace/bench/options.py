@@ -1,6 +1,6 @@
 """Options that commands of `tailrace bench` share, and groups of options.
 
-A group is a frozen dataclass, each field of which is an option. A bench has groups among its own options. This module
+A group is a frozen dataclass whose fields are options. A bench has groups among its own options. This module
 is read before a command is known, so it imports little.
 """
 

@@ -87,10 +87,7 @@ def fields_beside(text: str, case: Case) -> list[str]:
 
 
 def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOptions) -> int:
-    """Start a simulation and its analysis.
-
-    :returns: the exit code.
-    """
+    """Start a simulation and its analysis. Returns the exit code."""
     from .check_scripts import problem
     from .ranks.beside import start
 
@@ -195,7 +192,6 @@ def analyse(
 
 
 def _arguments(options: dict[str, object]) -> list[str]:
-    """The arguments of this command, to start it on several ranks."""
     found = ["analyse", *options["words"], f"--out={options['out']}", f"--every={options['every']}"]  # type: ignore[misc]
     found += [f"--set={text}" for text in options["values"]]  # type: ignore[attr-defined]
     found += [f"--steps={options['steps']}", f"--steps-at-once={options['at_once']}"]

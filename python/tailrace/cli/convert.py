@@ -234,7 +234,6 @@ def _pairs(option: str, texts: list[str]) -> dict[str, object]:
 
 
 def _arguments(options: dict[str, Any]) -> list[str]:
-    """The arguments of this command, to start it on several ranks."""
     found = ["convert", str(options["source"]), str(options["target"])]
     for name in (
         "steps",

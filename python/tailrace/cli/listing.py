@@ -69,7 +69,6 @@ def _grid_as_dict(grid: UniformGrid) -> dict[str, Any]:
 
 
 def _stretched_rows(grid: UniformGrid) -> list[str]:
-    """The coordinates of the points in directions with unequal spacing."""
     rows = []
     for axis, along in zip("xyz", grid.coordinates if isinstance(grid, StretchedGrid) else (), strict=False):
         if len(along) > 1:

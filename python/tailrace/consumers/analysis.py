@@ -73,7 +73,6 @@ class Analysis(Consumer):
         """
         return self._guarded(lambda: self.runner.step(step))
 
-    # ---- states ------------------------------------------------------------------------------------------------------
     def resume(self, checkpoint: OpenCheckpoint) -> None:
         """Give the script its state in the checkpoint, if the checkpoint has one."""
         self.done, found = state.unpack(self.name, checkpoint, self.sink.operators)
@@ -104,7 +103,6 @@ class Analysis(Consumer):
         """False after the script failed in a step: then only an earlier checkpoint can have its state. Local."""
         return self.failed is None or not self.runner.script.has("save")
 
-    # ---- the end -----------------------------------------------------------------------------------------------------
     def finish(self, step: Step) -> None:
         """Call `finish` of the script if it has seen a step, and store what it returns."""
         if self.runner.script.has("finish") and self.runner.begun:
@@ -124,10 +122,7 @@ class Analysis(Consumer):
         return final.summary()
 
     def fail(self, error: AnalysisError) -> None:
-        """Switch the script off after an error.
-
-        :raises AnalysisError: the same error, where `on_error` is "stop".
-        """
+        """Switch the script off after an error. Raises AnalysisError, the same error, if `on_error` is "stop"."""
         self.failed = error
         if self._on_error == "stop":
             raise error

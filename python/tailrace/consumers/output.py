@@ -104,10 +104,7 @@ class Output(Consumer):
         return int(self._series.counters["bytes_written"])
 
     def flush(self) -> None:
-        """Wait until everything is written. Collective.
-
-        :raises IoError: something could not be written.
-        """
+        """Wait until everything is written. Collective. Raises IoError if something could not be written."""
         self._series.flush()
         self._record_left_out()
 

@@ -80,17 +80,11 @@ class AveragesTable(Consumer):
         self.append(self.numbers)
 
     def append(self, numbers: Mapping[str, float]) -> None:
-        """Write a row.
-
-        :raises IoError: the disk is full or gone.
-        """
+        """Write a row. Raises IoError if the disk is full or gone."""
         self._on_root(lambda rows: rows.append(numbers))
 
     def flush(self) -> None:
-        """Wait until all rows are on the disk.
-
-        :raises IoError: they could not be written.
-        """
+        """Wait until all rows are on the disk. Raises IoError if they could not be written."""
         self._on_root(TimeSeries.sync)
 
     def _on_root(self, work: Callable[[TimeSeries], None]) -> None:

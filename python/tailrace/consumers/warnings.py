@@ -78,10 +78,7 @@ class Warnings:
         self._worst: dict[str, tuple[float, str]] = {}
 
     def look(self, numbers: Mapping[str, float]) -> list[str]:
-        """The warnings to print now.
-
-        :param numbers: the measured values of the model; "dt" belongs to the CFL number.
-        """
+        """The warnings to print now. `numbers`: the measured values of the model; "dt" belongs to the CFL number."""
         dt = numbers["dt"]
         if not dt > 0 or not all(map(math.isfinite, numbers.values())):
             return []  # the run is about to end with an error that says more

@@ -54,7 +54,6 @@ class Draft:
             self._lock.release()
             self._lock = None
 
-    # ---- beginning ---------------------------------------------------------------------------------------------------
     def _found(self, resume: bool) -> dict[str, Any]:
         there = os.path.lexists(self.directory)
         record = self._read() if there else {}
@@ -108,10 +107,7 @@ class Draft:
         return dict(found)
 
     def check_free(self) -> None:
-        """Check that the target does not exist.
-
-        :raises InputError: it exists, and is not an empty directory.
-        """
+        """Check that the target does not exist. Raises InputError if it exists, and is not an empty directory."""
         target = self._target
         if os.path.lexists(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
             raise InputError(
@@ -130,7 +126,6 @@ class Draft:
             if entry.name != _RECORD:
                 remove(entry)
 
-    # ---- going on ----------------------------------------------------------------------------------------------------
     def note(self, **known: Any) -> None:
         """Add to the record, at once on disk."""
         self.record.update(known)
@@ -140,7 +135,6 @@ class Draft:
         write_text(self.directory / _RECORD, json.dumps(self.record), ending=".tmp")
         sync(self.directory)
 
-    # ---- the end -----------------------------------------------------------------------------------------------------
     def sync(self) -> None:
         """Wait until the result is on the disk, and drop it from the page cache, so that it is read from the disk."""
         for top, _, names in os.walk(self.directory):

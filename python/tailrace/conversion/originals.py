@@ -74,7 +74,7 @@ def check_whole(source: ArraySeries) -> None:
 def check_removable(files: Iterable[str], source: Path, target: Path, places: Iterable[Path]) -> None:
     """Check, before a conversion begins, that the files of its source may be removed after it.
 
-    :param places: where the conversion writes.
+    :param places: the paths that the conversion writes to.
     :raises InputError: the target lies in the source or is one of its files, or one of them is a symbolic link.
     """
     real_source = Path(os.path.realpath(source))

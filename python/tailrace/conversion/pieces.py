@@ -16,7 +16,7 @@ from .plan import Planned
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-PIECE_BYTES = 32 << 20  # of the source, read at once by a rank; more where one row is larger
+PIECE_BYTES = 32 << 20  # bytes of the source that a rank reads at once; more if one row is larger
 
 
 def part_of(stored: Stored, ranks: int, rank: int) -> Box:

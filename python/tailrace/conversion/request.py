@@ -84,10 +84,7 @@ class ConversionRequest:
         return {**self.parameters, ENGINES[engine].compression: self.compression}
 
     def check(self) -> None:
-        """Check the arguments.
-
-        :raises InputError: one is unknown, or two contradict each other.
-        """
+        """Check the arguments. Raises InputError if one is unknown, or two contradict each other."""
         if Path(self.target).name in ("", ".."):
             raise InputError(f"{self.target!r}: is no name for the target of a conversion")
         for name, path in (("source", self.source), ("target", self.target)):

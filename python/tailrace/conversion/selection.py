@@ -81,10 +81,7 @@ class Selection:
         }
 
     def positions(self, count: int) -> range:
-        """The positions of the chosen steps of `count`.
-
-        :raises InputError: no step is chosen.
-        """
+        """The positions of the chosen steps of `count`. Raises InputError if no step is chosen."""
         if self.steps.step is not None and self.steps.step < 1:
             raise InputError(f"steps: every n-th step with n from 1 on (found {self.steps.step})")
         found = range(count)[self.steps]
@@ -117,17 +114,13 @@ class Selection:
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(there)) or 'none'}"
                 raise InputError(f"variables: the chosen steps have no '{name}'; {hint}")
 
-    # ---- points ------------------------------------------------------------------------------------------------------
     @property
     def cuts(self) -> bool:
         """Whether fewer points are kept."""
         return self.box is not None or self.coarsen != (1, 1, 1)
 
     def cut(self, shape: Triple) -> Cut:
-        """The points that are kept of an array of this shape.
-
-        :raises InputError: the box does not lie inside it.
-        """
+        """The points that are kept of an array of this shape. Raises InputError if the box does not lie inside it."""
         starts, counts = [], []
         for axis, n, part, stride in zip("xyz", shape, self.box or (slice(None),) * 3, self.coarsen, strict=True):
             first, last = part.start or 0, n if part.stop is None else part.stop
@@ -163,7 +156,6 @@ class Selection:
         cells = (n if kind == "periodic" else n - 1 for n, kind in zip(shape, boundaries, strict=True))
         return whole and all(n % step == 0 for n, step in zip(cells, cut.stride, strict=True))
 
-    # ---- numbers -----------------------------------------------------------------------------------------------------
     def dtype(self, stored: str) -> str:
         """The type of a variable in the target."""
         return self.precision if self.precision is not None and np.dtype(stored).kind == "f" else stored

@@ -158,7 +158,6 @@ class Conversion:
         }
 
     def _done_steps(self, plan: Plan) -> int:
-        """How many steps of an unfinished result are correct."""
         if self._request.writer is not None:
             return 0
         path = on_root(self._comm, lambda: str(self._on_root.path))

@@ -132,7 +132,6 @@ class SetAside:
             raise IoError(f"cannot remove the earlier results: {error.filename}: {error.strerror}") from error
         self._release()
 
-    # ---- the record --------------------------------------------------------------------------------------------------
     def _write(self, state: str) -> None:
         text = json.dumps({"tailrace": "earlier results", "state": state, "paths": [str(path) for path in self._paths]})
         write_text(self._record, text, EARLIER_RECORD, ".tmp")

@@ -59,10 +59,7 @@ def allocate(path: Path, size: int) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """Check that there is nothing at a path.
-
-    :raises InputError: there is something.
-    """
+    """Check that there is nothing at a path. Raises InputError if there is something."""
     if os.path.lexists(path):
         raise InputError(f"{path} is there already, and nothing is replaced: move it away, or choose another target")
 

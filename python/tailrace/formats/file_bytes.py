@@ -11,10 +11,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"  # how HDF5 files begin
 
 
 def head(path: str | Path, count: int) -> bytes:
-    """The first bytes of a file.
-
-    :raises OSError: it cannot be read.
-    """
+    """The first bytes of a file. Raises OSError if it cannot be read."""
     with open_regular(path, "rb", buffering=0) as file:
         return bytes(file.read(count))
 

@@ -9,10 +9,7 @@ from tailrace.files.regular import open_regular
 
 
 def read_text(path: Path, most: int = 1 << 20) -> str:
-    """A text file; "" if it does not exist.
-
-    :raises IoError: it has more than `most` bytes, or cannot be read.
-    """
+    """A text file; "" if it does not exist. Raises IoError if it has more than `most` bytes, or cannot be read."""
     try:
         with open_regular(path, "rb") as file:
             raw = file.read(most + 1)

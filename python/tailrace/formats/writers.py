@@ -19,10 +19,7 @@ WRITERS: dict[str, tuple[str, str]] = {
 
 
 def writer_of(name: str) -> type[Writer]:
-    """The Writer of a format.
-
-    :raises InputError: no format has that name; the message lists the known ones.
-    """
+    """The Writer of a format. Raises InputError if no format has that name; the message lists the known ones."""
     if name not in WRITERS:
         near = difflib.get_close_matches(name, WRITERS, n=1, cutoff=0.5)
         there = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(WRITERS)) or 'none'}"

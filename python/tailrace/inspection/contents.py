@@ -251,10 +251,7 @@ class Soundness:
 
 
 def verify(path: Path) -> Soundness:
-    """Compare every step with its checksums, in pieces of limited size.
-
-    :raises NotASeriesError: see `engine_of`.
-    """
+    """Compare every step with its checksums, in pieces of limited size. Raises NotASeriesError: see `engine_of`."""
     try:
         engine = engine_of(path)
     except DamagedError as error:

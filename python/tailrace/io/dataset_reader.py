@@ -31,7 +31,6 @@ class DatasetReader:
         self.path, self.engine = dataset.path, dataset.format
         self._read = 0
 
-    # ---- what there is -----------------------------------------------------------------------------------------------
     def steps(self) -> list[tuple[int, float]]:
         """Index and time of each step."""
         return self.dataset.steps
@@ -73,7 +72,6 @@ class DatasetReader:
         """Bytes that this rank was given so far."""
         return {"bytes_written": 0, "bytes_read": self._read, "steps": len(self.dataset.steps)}
 
-    # ---- reading -----------------------------------------------------------------------------------------------------
     def read(self, step: int, name: str, box: tuple[Sequence[int], Sequence[int]], array: NDArray[Any]) -> None:
         """Fill `array` with a box of a variable, or with one of each component of a vector."""
         agree(self._comm, lambda: self._fill(step, name, Box(triple(box[0]), triple(box[1])), array))
@@ -132,7 +130,7 @@ class DatasetReader:
         return self.dataset.left_out
 
     def refuse(self, why: str, wrong_input: bool) -> Never:
-        """Raise on all ranks, where the others read."""
+        """Raise an error on all ranks while the others call `read`."""
 
         def fail() -> Never:
             raise (InputError if wrong_input else IoError)(why)

@@ -30,17 +30,11 @@ class Handle:
         return self._opened is not None
 
     def reader(self) -> Readable:
-        """The series, to read.
-
-        :raises InputError: it is closed.
-        """
+        """The series, to read. Raises InputError if it is closed."""
         return self._held()
 
     def writer(self) -> CompiledSeries:
-        """The series, to write.
-
-        :raises InputError: it is closed, or of another program.
-        """
+        """The series, to write. Raises InputError if it is closed, or of another program."""
         opened = self._held()
         if isinstance(opened, DatasetReader):
             raise InputError(f"{self._path}: is open to read; only series of Tailrace can be written")

@@ -41,7 +41,6 @@ class Steps(Sequence[One]):
     def __repr__(self) -> str:
         return f"<{len(self)} steps of {self._path}>"
 
-    # ---- by index and time -------------------------------------------------------------------------------------------
     def position_of(self, index: int) -> int:
         """The position of the step with this index.
 

@@ -56,7 +56,7 @@ class TimeSeries:
     :param path: the file; an older time series of that name is replaced unless `resume_step` is given.
     :param title: lines about the run: its name, Reynolds number, grid.
     :param resume_step: continue the file after this step: rows after it are dropped.
-    :param columns: names, of which the first are step and time; the others are numbers.
+    :param columns: names, the first two being step and time; the others are numbers.
     :param definitions: lines that explain the columns.
     :param provenance: the origin of the file, see `provenance`; a file that is continued keeps its own.
     :raises TimeSeriesError: the existing file is not a time series, or has other columns than the new rows.
@@ -175,7 +175,7 @@ def check_replaceable(path: str | Path) -> None:
 def rewind(path: str | Path, step: int) -> int | None:
     """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all.
 
-    :returns: the step of the last row that stays; None where no row does.
+    :returns: the step of the last row that stays; None if no row stays.
     :raises TimeSeriesError: the file is not a time series.
     """
     path = Path(path)
@@ -187,10 +187,7 @@ def rewind(path: str | Path, step: int) -> int | None:
 
 
 def read_columns(path: str | Path) -> tuple[str, ...]:
-    """The names of the columns.
-
-    :raises TimeSeriesError: the file is not a time series.
-    """
+    """The names of the columns. Raises TimeSeriesError if the file is not a time series."""
     head, _ = _split(Path(path))
     return tuple(head[-1].strip().split(","))
 

@@ -21,10 +21,7 @@ def is_stored(dtype: np.dtype[Any]) -> bool:
 
 
 def stored_array(name: str, data: Any) -> NDArray[Any]:
-    """The array of a variable, contiguous.
-
-    :raises InputError: it has a type that cannot be stored.
-    """
+    """The array of a variable, contiguous. Raises InputError if it has a type that cannot be stored."""
     array = np.ascontiguousarray(data)
     if not is_stored(array.dtype):
         raise InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
@@ -32,10 +29,7 @@ def stored_array(name: str, data: Any) -> NDArray[Any]:
 
 
 def scalar_value(value: Any) -> Any:
-    """A number or a text of Python.
-
-    :raises InputError: it is neither.
-    """
+    """A number or a text of Python. Raises InputError if it is neither."""
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, str | int | float):
         raise InputError(f"expected a number or a text, not {plain!r}")
@@ -43,10 +37,7 @@ def scalar_value(value: Any) -> Any:
 
 
 def attribute_value(value: Any) -> Any:
-    """A text, a number or a list of numbers of Python.
-
-    :raises InputError: it has another type.
-    """
+    """A text, a number or a list of numbers of Python. Raises InputError if it has another type."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, str | int | float):

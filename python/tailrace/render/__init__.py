@@ -1,1 +1,1 @@
-"""Draws pictures of results. Functions are local unless they say collective."""
+"""Draw pictures of results. Functions are local unless they say collective."""

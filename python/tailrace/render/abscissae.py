@@ -1,4 +1,4 @@
-"""What arrays are drawn over, known by their names: wave numbers, edges of bins, coordinates."""
+"""Abscissae of arrays, recognised by their names: wave numbers, edges of bins, coordinates."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 
 def is_abscissa(name: str) -> bool:
-    """Whether other arrays are drawn over one of this name."""
+    """Whether an array of this name is an abscissa of other arrays."""
     return any(form.fullmatch(name.lower()) for form in _NAMES.values())
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of picture that an array of this name is the abscissa of; a profile where nothing else is known."""
+    """The kind of picture in which an array of this name is the abscissa; a profile for unknown names."""
     return next((kind for kind, form in _NAMES.items() if form.fullmatch(name.lower())), "profile")
 
 

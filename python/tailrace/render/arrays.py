@@ -1,6 +1,6 @@
 """The arrays and numbers that analyses return, as curves: spectra, histograms, profiles, time series.
 
-An array is drawn over another one of its length (of edges of bins: one more) that is known by its name, see
+An array is drawn over another one of its length (edges of bins: one more) with the name of an abscissa, see
 `abscissae`; else over the coordinate along which the grid has as many points; else over its index.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tailrace.steps.stored_step import StoredStep
 
 
-_UNSURE = "|"  # behind a direction: others have the same coordinates
+_UNSURE = "|"  # mark behind a direction: other directions fit as well
 
 
 class Ordinate(NamedTuple):
-    """An array that is drawn, and what over: another array, a direction of the grid, or neither: its index."""
+    """An array to draw, and its abscissa: another array, a direction of the grid, or its index."""
 
     name: str
     kind: Kind
@@ -46,9 +46,9 @@ def lists(step: StoredStep, dimensions: int) -> dict[str, tuple[int, ...]]:
 
 
 def ordinates(step: StoredStep, path: str, names: Sequence[str], x: str | None, axis: str | None) -> list[Ordinate]:
-    """The arrays of one dimension that can be drawn; those of `names`, where there are any.
+    """The arrays of one dimension that can be drawn, or those of `names`, if it is not empty.
 
-    :raises PlotError: there is no array of that name or length, or its direction is not known.
+    :raises PlotError: no array has that name or length, or its direction is not known.
     """
     there = lists(step, 1)
     for name in (*([x] if x else []), *names):
@@ -92,29 +92,29 @@ def _ordinate(
 
 
 def _fits(abscissa: str, length: int, count: int) -> bool:
-    """Whether an array is known by its name as one that others are drawn over, and has the length for it."""
+    """Whether an array has the name of an abscissa, and the right length."""
     edges = kind_of(abscissa) == "histogram" and length == count + 1
     return is_abscissa(abscissa) and (length == count or edges)
 
 
 def _in_common(one: str, other: str) -> int:
-    """How many letters at the beginning of both are the same."""
+    """The number of equal letters at the beginning of both."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def chosen(
     path: str, found: Sequence[Ordinate], kind: Kind | None, names: Sequence[str]
 ) -> tuple[Kind, list[Ordinate]]:
-    """The arrays of one kind: that which is wanted, else the first kind that there is.
+    """The arrays of one kind: the wanted kind, else the first one that exists.
 
-    :raises PlotError: there is none of the kind, or the arrays that were asked for are of several.
+    :raises PlotError: no array is of that kind, or the requested arrays are of several kinds.
     """
     kinds = [one for one in KINDS if any(ordinate.kind == one for ordinate in found)]
     if names and len(kinds) > 1 and kind is None:
         told = ", ".join(f"{ordinate.name} ({ordinate.kind})" for ordinate in found)
         raise PlotError(f"{path}: one picture shows one kind of curve, and these are of several: {told}")
     wanted = kind or kinds[0]
-    if names:  # by --kind they are drawn as the user wants them
+    if names:  # --kind overrides the kind of the arrays
         return wanted, list(found)
     same = [ordinate for ordinate in found if ordinate.kind == wanted]
     if not same:
@@ -130,7 +130,7 @@ def stored_curves(step: StoredStep, found: Sequence[Ordinate], label: str, note:
         y = np.asarray(step.read(name), dtype=float)
         x, x_label = _abscissa(step, over, len(y))
         title = name + _units(step, name)
-        if kind == "spectrum":  # of the mean, at k = 0, a logarithmic axis shows nothing
+        if kind == "spectrum":  # a logarithmic axis cannot show the mean, at k = 0
             x_label = label_of(over)
         curves.append(Curve(title, x, y, x_label, label, note))
     return curves
@@ -150,7 +150,6 @@ def _units(step: StoredStep, name: str) -> str:
     return f"  [{units}]" if units else ""
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------
 def numbers(stored: Series) -> list[str]:
     """The names of the numbers of the steps of a series."""
     found: dict[str, None] = {}
@@ -160,10 +159,7 @@ def numbers(stored: Series) -> list[str]:
 
 
 def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curve]:
-    """Numbers of the steps of a series over their time.
-
-    :raises PlotError: there is none of that name.
-    """
+    """Numbers of the steps of a series over their time. Raises PlotError if there is none of that name."""
     there = numbers(stored)
     for name in names:
         if name not in there:
@@ -175,9 +171,8 @@ def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curv
     ]
 
 
-# ---- arrays of two dimensions ----------------------------------------------------------------------------------------
 def draw_table(step: StoredStep, name: str) -> Figure:
-    """An array of two dimensions as a picture: over coordinates with as many points, else over its indices."""
+    """An array of two dimensions as a picture, over coordinates with as many points, or over its indices."""
     values = np.asarray(step.read(name), dtype=float)
     points = step.known.coordinates()
     pairs = [

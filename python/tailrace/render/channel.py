@@ -1,6 +1,6 @@
 """The picture of the statistics of a channel: its mean velocity, fluctuations and stresses.
 
-It shows what the ready-made analysis `channel` returns, which is known by the names of its profiles.
+It shows the results of the ready-made analysis `channel`, recognised by the names of its profiles.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _NEEDED = ("y", "y_plus", "u_plus", "total_stress_plus", "straight_stress_plus", "viscous_stress_plus",
            "turbulent_stress_plus")  # fmt: skip
-_KAPPA, _B = 0.41, 5.2  # of the law of the wall, u+ = ln(y+) / kappa + B
-_LINES = ("-", "--", ":", "-.")  # of several files or steps
+_KAPPA, _B = 0.41, 5.2  # constants of the law of the wall, u+ = ln(y+) / kappa + B
+_LINES = ("-", "--", ":", "-.")  # styles of several files or steps
 _FLUCTUATIONS = {"u_rms_plus": "u", "v_rms_plus": "v", "w_rms_plus": "w", "p_rms_plus": "p"}
 _STRESSES = {"viscous": "ν dU/dy", "turbulent": "−⟨u′v′⟩", "total": "their sum"}
 _COMPARED = (1.0, 0.85)  # with a reference: from y+ = 1 to this part of half the height, beyond which stresses vanish
@@ -39,10 +39,7 @@ _DOTS: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.0, "mfc": "white",
 
 @dataclass(frozen=True)
 class Profiles:
-    """The profiles of one step of one file, and its numbers.
-
-    :param label: of the legend: the file and the step.
-    """
+    """The profiles of one step of one file, and its numbers. `label`: the file and the step, for the legend."""
 
     label: str
     arrays: Mapping[str, NDArray[Any]]
@@ -61,10 +58,7 @@ def is_channel(step: StoredStep) -> bool:
 
 
 def read_channel(step: StoredStep, path: str, label: str) -> Profiles:
-    """The profiles of a step.
-
-    :raises PlotError: it has none.
-    """
+    """The profiles of a step. Raises PlotError if it has none."""
     missing = [name for name in _NEEDED if name not in lists(step, 1)]
     if missing:
         raise PlotError(f"{path}: has no {', '.join(missing)}; draw the results of the analysis 'channel' at its end")
@@ -115,10 +109,10 @@ def _read_reference(path: Path) -> dict[str, NDArray[Any]]:
 
 def deviations(profiles: Profiles, table: Mapping[str, NDArray[Any]]) -> dict[str, float]:
     """The largest relative difference of each profile from a table, at the points of the table from y+ = 1 to 85 % of
-    half the height; between nodes by polynomials of degree three. Empty where no point of the table is there.
+    half the height; between nodes by polynomials of degree three. Empty if the table has no point there.
 
-    Of the shear stress, its share of the total stress 1 - y / h is compared, if the table reaches the middle of its
-    channel: the straight lines of two friction Reynolds numbers are apart far from the wall.
+    For the shear stress, its share of the total stress 1 - y / h is compared, if the table reaches the middle of its
+    channel, because the straight lines of two friction Reynolds numbers differ far from the wall.
     """
     y, at = profiles.arrays["y_plus"], table["y_plus"]
     chosen = (at >= max(_COMPARED[0], y[0])) & (at <= _COMPARED[1] * min(y[-1], at.max()))
@@ -137,7 +131,7 @@ def deviations(profiles: Profiles, table: Mapping[str, NDArray[Any]]) -> dict[st
 
 
 def _between(x: NDArray[Any], y: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]:
-    """By Lagrange polynomials through the four nodes around each place."""
+    """Interpolate by Lagrange polynomials through the four nodes around each place."""
     first = np.clip(np.searchsorted(x, at) - 2, 0, len(x) - 4)
     near = first[:, None] + np.arange(4)
     weights = np.ones(near.shape)
@@ -148,7 +142,7 @@ def _between(x: NDArray[Any], y: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]
 
 
 def _said(several: Sequence[Profiles], table: Mapping[str, NDArray[Any]]) -> list[str]:
-    """A line on how far a single channel is from the table."""
+    """A line on the differences of a single channel from the table."""
     letters = {"u_plus": "U", **_FLUCTUATIONS, "uv_plus": "⟨u′v′⟩"}
     found = deviations(several[0], table) if len(several) == 1 else {}
     parts = [f"{letters[name]} {100 * part:.2g} %" for name, part in found.items()]

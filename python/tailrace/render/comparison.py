@@ -1,4 +1,4 @@
-"""Draws the same quantities, computed in several ways, in one picture with their differences."""
+"""Draw the same quantities, computed in several ways, in one picture with their differences."""
 
 from __future__ import annotations
 

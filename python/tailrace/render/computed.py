@@ -29,8 +29,8 @@ def computed_curve(
 ) -> Curve:
     """A spectrum (of a vector: of all components), a histogram or a profile of a field (of a vector: of its length).
 
-    :param axis: the direction of a profile, y by default, or of a one-dimensional spectrum; else that is over shells.
-    :raises PlotError: there is no such field, its grid is not known, or a spectrum needs periodic boundaries.
+    :param axis: the direction of a profile (default y) or of a one-dimensional spectrum; without it, over shells.
+    :raises PlotError: the field does not exist, its grid is not known, or a spectrum needs periodic boundaries.
     """
     name = name or _default(step, kind)
     found = field_of(step, name, path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_PANELS = 12
-_DECADES = 16  # of a logarithmic axis below its largest value: what is lower is rounding
+_DECADES = 16  # of a logarithmic axis below its largest value; lower values are rounding errors
 
 TITLES = {
     "kinetic_energy": "Kinetic energy  ⟨u·u⟩/2",
@@ -32,10 +32,10 @@ TITLES = {
 class Curve:
     """One line.
 
-    :param panel: the quantity; curves of the same one are drawn over each other.
-    :param x: the places of the values, or the edges of bins, of which there is one more.
-    :param label: of the legend: the file and the step. It chooses the colour.
-    :param note: behind the title, where there is one label only: the time.
+    :param panel: the quantity; curves of the same quantity are drawn over each other.
+    :param x: the places of the values, or the edges of bins, one more than values.
+    :param label: the file and the step, for the legend. It chooses the colour.
+    :param note: the time, behind the title if there is only one label.
     """
 
     panel: str
@@ -65,10 +65,7 @@ class Scales:
 
 
 def slope(text: str) -> tuple[str, float]:
-    """An exponent with its text, from a number or a fraction, as -5/3.
-
-    :raises PlotError: it is neither.
-    """
+    """An exponent with its text, from a number or a fraction, as -5/3. Raises PlotError if it is neither."""
     above, _, below = text.partition("/")
     try:
         value = float(above) / (float(below) if "/" in text else 1.0)
@@ -82,7 +79,7 @@ def slope(text: str) -> tuple[str, float]:
 def draw_curves(curves: Sequence[Curve], scales: Scales) -> Figure:
     """A panel for each quantity, with the curves of all files and steps in it.
 
-    :raises PlotError: there are too many panels, or there is no value that can be drawn.
+    :raises PlotError: there are too many panels, or no value can be drawn.
     """
     panels = list(dict.fromkeys(curve.panel for curve in curves))
     if len(panels) > MOST_PANELS:
@@ -111,14 +108,13 @@ def draw_curves(curves: Sequence[Curve], scales: Scales) -> Figure:
 
 
 def _colours(count: int) -> list[Any]:
-    """Different colours; many are of a scale, since many curves are those of many steps."""
+    """Different colours; if there are many, from a colour scale, because they mostly belong to many steps."""
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     return [colormaps["viridis"](0.92 * at / (count - 1)) for at in range(count)]
 
 
 def _legend(figure: Figure, panels: Iterable[Axes], labels: Sequence[str]) -> None:
-    """One legend below all panels."""
     handles = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     seen = [label for label in labels if label in handles]
     wide = max(len(label) for label in seen)
@@ -155,7 +151,7 @@ def _draw_panel(
 
 
 def _alone(seen: NDArray[np.bool_]) -> list[int]:
-    """The points without neighbours, of which a line shows nothing."""
+    """The points without neighbours, which a line does not show."""
     beside = np.pad(seen, 1)
     return [int(at) for at in np.flatnonzero(seen & ~beside[:-2] & ~beside[2:])]
 
@@ -165,7 +161,6 @@ def _shown(scales: Scales) -> str:
 
 
 def _drawable(curve: Curve, scales: Scales) -> NDArray[np.bool_]:
-    """Which values of a curve can be seen."""
     x = 0.5 * (curve.x[1:] + curve.x[:-1]) if curve.bins else curve.x
     found = np.isfinite(x) & np.isfinite(curve.y)
     return found & ~((x <= 0) & scales.log_x) & ~((curve.y <= 0) & scales.log_y)
@@ -178,7 +173,7 @@ def _limit_decades(axes: Axes, curves: Sequence[Curve], scales: Scales) -> None:
 
 
 def _draw_slope(axes: Axes, curves: Sequence[Curve], scales: Scales, text: str, exponent: float) -> None:
-    """A straight line of a slope above the curves, in the middle of their range."""
+    """Draw a straight line of a slope above the curves, in the middle of their range."""
     points = []
     for curve in curves:
         seen = _drawable(curve, scales)

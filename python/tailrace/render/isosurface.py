@@ -44,7 +44,7 @@ def draw_isosurface(
 ) -> tuple[Figure, str]:
     """Surfaces on which a field has given values.
 
-    :param field: as of `slices.read_plane`.
+    :param field: see `slices.read_plane`.
     :param values: by default one, a standard deviation above the mean (of lambda2 below it).
     :returns: the figure, and a name for its file.
     :raises PlotError: there is no such field or step, a value is not in it, or VTK or its graphics library is missing.
@@ -64,7 +64,7 @@ def draw_isosurface(
 
 
 def _values(path: str, shown: Quantity, data: NDArray[Any], values: Sequence[float]) -> list[float]:
-    """The values of the surfaces, all of which the field takes."""
+    """The values of the surfaces; each must lie within the range of the field."""
     finite = data[np.isfinite(data)]
     if not finite.size:
         raise PlotError(f"{path}: '{shown.name}' has no finite value")
@@ -84,7 +84,7 @@ def _values(path: str, shown: Quantity, data: NDArray[Any], values: Sequence[flo
 def _closed(
     step: StoredStep, shown: Quantity, data: NDArray[Any]
 ) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-    """The field with the closing plane of periodic directions, and its coordinates; else the numbers of its nodes."""
+    """The field with the closing planes of periodic directions, and its coordinates (without a grid, node numbers)."""
     places = coordinates_of(step, shown)
     if places is None:
         x, y, z = (np.arange(count, dtype=float) for count in shown.shape)
@@ -130,7 +130,6 @@ def render(
 
 
 def _without_margins(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The part of an image that is not white."""
     rows, columns = (np.flatnonzero((image < 250).any(axis=(2, other))) for other in (1, 0))
     return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 

@@ -1,4 +1,4 @@
-"""Pictures of any file that a run or an analysis has written: it is found out what each one is.
+"""Pictures of any file that a run or an analysis has written. The kind of each file is recognised.
 
     from tailrace.render.plot import plot
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """What is drawn of the files. An option that the kind of picture does not use is an error.
+    """The choices of the user. An option that the kind of picture does not use is an error.
 
-    :param kind: what is drawn; by default what the files hold.
+    :param kind: the kind of picture; by default that of the content.
     :param columns: columns of tables, numbers or arrays of series; by default all.
-    :param x: the column or array that they are drawn over.
-    :param field: what is drawn of the points, see `quantities.quantity`.
+    :param x: the column or array that is the abscissa.
+    :param field: the quantity on points, see `quantities.quantity`.
     :param axis: the direction normal to a slice, or along a profile or a one-dimensional spectrum.
     :param index, at: the place of a slice: a node, or a coordinate.
     :param steps, times: stored steps by position, -1 being the last, and by the nearest time.
-    :param values: of isosurfaces.
-    :param log, loglog: a logarithmic axis of values; two of them. Spectra have two in any case.
+    :param values: values of isosurfaces.
+    :param log, loglog: a logarithmic axis of values; both axes logarithmic. Spectra always have both.
     :param slopes: exponents of reference lines, as "-5/3"; both axes must be logarithmic.
     :param reference: a history that runs are compared with, or a table of profiles for a channel.
     :param dt: the time step of a `time_evol.dat`.
-    :param grid: a TOML file that says the grid of a series which does not say it.
+    :param grid: a TOML file with the grid, for a series without one.
     """
 
     kind: Kind | None = None
@@ -92,18 +92,18 @@ _USED: dict[Kind, set[str]] = {
     "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
     "channel": {"kind", "steps", "times", "grid", "reference"},
 }
-_EACH: set[Kind] = {"slice", "isosurface"}  # of which each file has its own picture
+_EACH: set[Kind] = {"slice", "isosurface"}  # kinds with one picture for each file
 _FLAGS = {"columns": "--column", "slopes": "--slope", "steps": "--step", "times": "--time", "values": "--value"}
 
 
 def plot(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str] | None = None, **options: Any
 ) -> list[Path]:
-    """Draw files, and return where the pictures are: curves of one kind in one, slices and isosurfaces one each.
+    """Draw files, and return the paths of the pictures: one for all curves of a kind, one for each slice or isosurface.
 
     :param out: the picture (.png, .pdf, .svg); by default it is a .png in the working directory, named after the file.
     :param options: see `Options`.
-    :raises PlotError: something cannot be drawn; the message says why, and what there is.
+    :raises PlotError: something cannot be drawn; the message says why, and what can be drawn.
     :raises TimeSeriesError, InputError, IoError, ConfigError, OSError: a file cannot be read.
     """
     given = [Path(paths)] if isinstance(paths, str | PathLike) else [Path(path) for path in paths]
@@ -148,7 +148,6 @@ def _check(options: Options) -> None:
 
 
 def _check_used(options: Options, kinds: Sequence[Kind]) -> None:
-    """Check that every option that is given is used by one of the kinds of pictures."""
     for name in options.given():
         if not any(name in _USED[kind] for kind in kinds):
             users = [one for one in KINDS if name in _USED[one]]
@@ -169,7 +168,7 @@ def _check_used(options: Options, kinds: Sequence[Kind]) -> None:
 # ---- what files are --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Source:
-    """A file, what is drawn of it, and how its curves are made."""
+    """A file, the kind of its picture, and a function that makes its curves."""
 
     path: Path
     label: str
@@ -211,7 +210,7 @@ def _table(path: Path, label: str, options: Options) -> _Source:
 
 
 def _kind_of_series(stored: Series, options: Options) -> Kind:
-    """What is drawn of a series: what is asked for, else curves of its arrays, slices of its fields, its numbers."""
+    """The kind of picture of a series: the requested one, else curves of arrays, slices of fields, or numbers."""
     if options.kind is not None:
         return options.kind
     step = chosen_steps(stored, options.steps[:1], options.times[:1])[0]
@@ -237,7 +236,7 @@ def _kind_of_series(stored: Series, options: Options) -> Kind:
 
 
 def _has_curves(step: StoredStep, options: Options, kind: Kind | None = None) -> bool:
-    """Whether a step has arrays to draw: beside fields only those count that are over another array."""
+    """Whether a step has arrays to draw. If it also has fields, only arrays over another array count."""
     there = arrays.lists(step, 1)
     if not there or options.field is not None:
         return False
@@ -246,7 +245,7 @@ def _has_curves(step: StoredStep, options: Options, kind: Kind | None = None) ->
 
 
 def _array_names(step: StoredStep, options: Options) -> list[str]:
-    """The stored arrays of one dimension that are asked for, as columns or as the field."""
+    """The requested stored arrays of one dimension, from the columns or the field."""
     there = arrays.lists(step, 1)
     asked = [*options.columns, *([options.field] if options.field is not None else [])]
     return [name for name in asked if name in there]
@@ -281,7 +280,7 @@ def _check_rows(source: _Source) -> None:
 
 
 def _profiles(path: Path, label: str, options: Options) -> list[Profiles]:
-    """The profiles of the chosen steps; of a step without profiles those stored last before it."""
+    """The profiles of the chosen steps; for a step without profiles, the last ones stored before it."""
     with open_stored(path, options.grid) as stored:
         steps = []
         for step in chosen_steps(stored, options.steps, options.times):

@@ -1,6 +1,6 @@
-"""What can be drawn of the points of a step: stored fields, magnitudes of vectors, and what follows from the velocity.
+"""Quantities on the points of a step: stored fields, magnitudes of vectors, and quantities derived from the velocity.
 
-A stored array is read by the box, so that a slice reads no more than its plane. What is derived needs whole fields.
+Of a stored array only the needed box is read, such as the plane of a slice. Derived quantities need whole fields.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Quantity:
     """A quantity on points.
 
     :param shape: points in x, y, z.
-    :param positive: it cannot be negative.
-    :param read: returns a box of it, or all: (nz, ny, nx).
+    :param positive: its values cannot be negative.
+    :param read: returns a box of it, or the whole: (nz, ny, nx).
     """
 
     name: str
@@ -54,9 +54,9 @@ class Quantity:
 
 
 def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
-    """The quantity of that name; by default the vorticity where it is stored, else the first array.
+    """The quantity of that name; by default the vorticity if it is stored, else the first array.
 
-    :raises PlotError: there is none; the message lists what there is, with the nearest name.
+    :raises PlotError: it does not exist; the message lists all names, and the nearest one.
     """
     stored = arrays(step)
     if name is None:
@@ -83,7 +83,7 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
 def field_of(step: StoredStep, name: str, path: str) -> Field | Vector:
     """The field or the vector of that name, with its grid.
 
-    :raises PlotError: there is none, or the series does not say the grid that it is on.
+    :raises PlotError: it does not exist, or the series does not have its grid.
     """
     stored = arrays(step)
     parts = _parts(step, name)
@@ -100,7 +100,7 @@ def field_of(step: StoredStep, name: str, path: str) -> Field | Vector:
 
 
 def arrays(step: StoredStep) -> list[str]:
-    """The names of the arrays on points, stored or computed from what is stored; lists are none."""
+    """The names of the arrays on points, stored or computed from stored ones; without lists."""
     return [name for name in (*step.names, *step.derived) if not _stored(step, name).is_list]
 
 
@@ -120,14 +120,14 @@ def known_names(step: StoredStep) -> list[str]:
 
 
 def unknown(what: str, name: str, there: list[str]) -> str:
-    """The message for a name that is not there."""
+    """The message for an unknown name."""
     near = difflib.get_close_matches(name.lower(), there, n=1)
     hint = f"did you mean '{near[0]}'? There" if near else "there"
     return f"there is no {what} '{name}'; {hint} are {', '.join(there) or 'none'}"
 
 
 def _parts(step: StoredStep, name: str) -> list[str]:
-    """The stored arrays of a name: one, or the components of a vector; empty where there are none."""
+    """The stored arrays of a name: one, or the components of a vector; empty if there are none."""
     stored = arrays(step)
     if name in stored:
         return [name]

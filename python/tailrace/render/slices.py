@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from tailrace.steps.stored_step import StoredStep
 
 Coordinates = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]
-_LONGEST = 12  # sides of a plane that differ more are not drawn in proportion: one of them would be a line
+_LONGEST = 12  # planes with a larger ratio of sides are not drawn in proportion: they would be a line
 
 
 @dataclass(frozen=True)
 class Plane:
     """A slice through a field: its values and its position. The rows are along the second of the two directions.
 
-    :param axis, index: the direction normal to it, and its node there.
+    :param axis, index: the direction normal to it, and its node in that direction.
     :param step: the position of the step in its series, which the option --step takes.
-    :param coordinates: of the points in x, y, z; None where the series does not say them.
+    :param coordinates: coordinates of the points in x, y, z; None if the series does not have them.
     """
 
     values: NDArray[Any]
@@ -58,16 +58,16 @@ def read_plane(
     time: float | None = None,
     grid: Path | None = None,
 ) -> Plane:
-    """A plane of a field. Of a stored field only this plane is read from the file.
+    """A plane of a field. For a stored field only this plane is read from the file.
 
-    :param field: a stored field, a vector (its magnitude), or what follows from the velocity, see `quantities.DERIVED`;
-        by default the vorticity, or the first one where that is not stored.
-    :param axis: the direction normal to it: x, y or z; by default that which has one point only, else z.
+    :param field: a stored field, a vector (its magnitude), or a quantity derived from the velocity, see
+        `quantities.DERIVED`; by default the vorticity if it is stored, else the first field.
+    :param axis: the direction normal to it: x, y or z; by default the one with a single point, else z.
     :param index: the node along `axis`, negative from the end; by default the middle.
-    :param at: the coordinate along `axis`, instead; the nearest node counts.
+    :param at: instead of `index`, the coordinate along `axis`; the nearest node is taken.
     :param step: the position of the stored step, negative from the end; by default the last.
-    :param time: instead, the time of which the nearest step is taken.
-    :raises PlotError: there is no such field, plane or step; the message lists what there is.
+    :param time: instead of `step`, a time; the nearest step is taken.
+    :raises PlotError: the field, plane or step does not exist; the message lists the existing ones.
     """
     if axis is not None and axis not in AXES:
         raise PlotError(f"axis must be x, y or z (found {axis!r})")
@@ -88,7 +88,7 @@ def read_plane(
 
 
 def coordinates_of(step: StoredStep, shown: Quantity) -> Coordinates | None:
-    """The coordinates of the points of a quantity in x, y, z; None where the series does not say them."""
+    """The coordinates of the points of a quantity in x, y, z; None if the series does not have them."""
     known = step.known.coordinates()
     if known is None or tuple(map(len, known)) != shown.shape:
         return None
@@ -166,7 +166,7 @@ def draw_image(
     """A two-dimensional array as a picture.
 
     :param values: (rows, columns), the rows from the bottom up.
-    :param across, up: the edges of the columns and of the rows, one more than there are; they grow.
+    :param across, up: the edges of the columns and of the rows, in rising order.
     :param positive: values cannot be negative.
     :param proportional: both directions are lengths.
     """
@@ -211,13 +211,13 @@ def _is_uniform(edges: NDArray[Any]) -> bool:
 
 
 def _figure_size(width: float, height: float) -> tuple[float, float]:
-    """The size of a figure for the plane in its proportions, with colour bar and title, which fits on a page."""
+    """The size of a figure that fits on a page: the plane in its proportions, with colour bar and title."""
     scale = 5.6 / max(width, height)
     return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
 
 
 def _colours(values: NDArray[Any], title: str, positive: bool) -> tuple[str, float, float, str]:
-    """Colour map and limits: from zero, dark to bright, for what cannot be negative; white at zero where signs differ.
+    """Colour map and limits: from zero, dark to bright, for values that cannot be negative; else white at zero.
 
     A few extreme points would hide the contrast of all others, so the limits leave out 0.5 percent of the points.
     """

@@ -1,4 +1,4 @@
-"""Opening what pictures are drawn from: series of any engine, and checkpoints."""
+"""Open the sources of pictures: series of any engine, and checkpoints."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _CHECKPOINT = re.compile(r"step-\d+")
 def open_stored(path: Path, grid: Path | None = None) -> Series:
     """Open a series of any engine, or the newest checkpoint in a directory of them.
 
-    :param grid: a TOML file that says the grid of a series, where it does not say it itself.
-    :raises PlotError: there is nothing, or something else.
+    :param grid: a TOML file with the grid, for a series without one.
+    :raises PlotError: the path does not exist, or is something else.
     :raises InputError, IoError, ConfigError: the series or the grid file cannot be read.
     """
     check_there(path)
@@ -45,9 +45,9 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
 
 
 def check_there(path: Path) -> None:
-    """Check that there is a file or a directory.
+    """Check that a path exists.
 
-    :raises PlotError: there is nothing, or it is a stream.
+    :raises PlotError: it does not exist, or is a stream.
     :raises OSError: it is a named pipe, a socket or a device.
     """
     if str(path).startswith("sst:"):
@@ -61,7 +61,6 @@ def check_there(path: Path) -> None:
 
 
 def _newest_checkpoint(path: Path) -> Path | None:
-    """The newest complete checkpoint in a directory of checkpoints; None where there are none."""
     if not path.is_dir():
         return None
     found = [entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name)]
@@ -69,9 +68,9 @@ def _newest_checkpoint(path: Path) -> Path | None:
 
 
 def chosen_steps(stored: Series, steps: Sequence[int], times: Sequence[float]) -> list[StoredStep]:
-    """Steps by position and those nearest to times; the last one where none is asked for.
+    """Steps by position, and the ones nearest to times; without both, the last step.
 
-    :raises PlotError: the series has no steps, or not this one.
+    :raises PlotError: the series has no steps, or not the requested one.
     """
     count = len(stored)
     if not count:

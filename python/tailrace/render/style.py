@@ -30,7 +30,7 @@ STYLE: dict[Any, Any] = {
 }
 IMAGE_STYLE: dict[Any, Any] = {**STYLE, "axes.grid": False}
 TITLE: dict[str, Any] = {"loc": "left", "fontsize": 11}
-_MARK = "Tailrace plot"  # in the metadata of a picture: by it we know what may be replaced
+_MARK = "Tailrace plot"  # in the metadata of a picture; identifies pictures that may be replaced
 
 
 class PlotError(ValueError):
@@ -38,14 +38,14 @@ class PlotError(ValueError):
 
 
 def plain(text: str) -> str:
-    """A name as matplotlib shows it unchanged: it takes what is between two dollar signs for a formula."""
+    """A name, escaped for matplotlib, which would take text between two dollar signs for a formula."""
     return text.replace("$", r"\$")
 
 
 def check_picture(out: str | Path) -> Path:
     """Check that a picture can be written to a path, before it is drawn.
 
-    :raises PlotError: the ending is of no known format, or there is a file that is not a picture of ours.
+    :raises PlotError: the ending is unknown, or the existing file is not a picture of ours.
     """
     out = Path(out)
     if out.suffix not in FORMATS:
@@ -65,10 +65,7 @@ def _is_ours(picture: Path) -> bool:
 
 
 def save(figure: Figure, out: str | Path) -> Path:
-    """Write a picture. Missing directories are created.
-
-    :raises PlotError: see `check_picture`.
-    """
+    """Write a picture. Missing directories are created. Raises PlotError: see `check_picture`."""
     out = check_picture(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     key = "Creator" if out.suffix == ".pdf" else "Source"

@@ -1,4 +1,4 @@
-"""Draws isosurfaces with VTK: a program of its own, which `isosurface` starts, and which may crash.
+"""Draw isosurfaces with VTK: a separate program that `isosurface` starts, because VTK may crash.
 
 python surface_program.py FOLDER   reads data.npy, x.npy, y.npy, z.npy and about.json there, and writes image.npy.
 """
@@ -15,16 +15,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 NO_LIBRARY, NO_GRAPHICS = 3, 4  # exit codes
-# VTK crashes when it is told to use a library that is not there, so they are tried first.
+# VTK crashes if it must use a missing library, so the libraries are tried first.
 _WINDOWS = {"vtkEGLRenderWindow": "libEGL.so.1", "vtkOSOpenGLRenderWindow": "libOSMesa.so.8"}
 
 
 def main(folder: Path) -> None:
-    """Draw. Ends the program with an exit code and a line on standard error where something is missing."""
+    """Draw. If something is missing, ends the program with an exit code and a line on standard error."""
     os.environ["VTK_DEFAULT_OPENGL_WINDOW"] = _window()
     try:
         import vtkmodules.vtkRenderingFreeType
-        import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 # registers what draws
+        import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 # registers the renderer
         from vtkmodules.util.numpy_support import vtk_to_numpy
         from vtkmodules.vtkRenderingCore import vtkWindowToImageFilter
     except ImportError as error:
@@ -151,7 +151,7 @@ def _actor(source: Any, colour: str, opacity: float) -> Any:
 
 
 def _look(renderer: Any) -> None:
-    """From the front, the right and above, z upwards."""
+    """Set the camera: from the front, the right and above, with z upwards."""
     camera = renderer.GetActiveCamera()
     camera.SetPosition(1.4, -2.2, 1.3)
     camera.SetFocalPoint(0.0, 0.0, 0.0)

@@ -32,19 +32,18 @@ Columns = Mapping[str, "NDArray[Any]"]
 
 
 def run_name(path: Path, paths: Sequence[Path]) -> str:
-    """A name for a file in a legend: together with its directory if several files have the same name."""
+    """A name for a file in a legend, with its directory if several files have the same name."""
     same = sum(other.name == path.name for other in paths) > 1
     name = str(path.parent / path.stem) if same else path.stem.replace("_", " ")
     return plain(name.lstrip("_ ") or path.name)  # in legends a name that begins with _ is left out
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
 def read_table(path: Path) -> dict[str, NDArray[Any]]:
     """The columns of a time series, or of another table: a line of names, then lines of numbers, with commas.
 
     Lines that begin with # are comments. A `time_series.dat` or `time_series.h5` of the Pencil Code is read, too.
 
-    :raises PlotError, TimeSeriesError: it is no such table.
+    :raises PlotError, TimeSeriesError: it is not such a table.
     :raises OSError: it cannot be read.
     """
     if pencil.is_time_series(path):
@@ -76,21 +75,21 @@ def _is_number(word: str) -> bool:
 
 
 def is_of_a_run(columns: Columns) -> bool:
-    """Whether a table has what the picture of a run shows."""
+    """Whether a table has the columns of the picture of a run."""
     return "time" in columns and all(name in columns for name in RUN)
 
 
 def kind_of_table(columns: Columns) -> Kind:
-    """What a table shows: time series where it has times, else what its first column is."""
+    """The kind of picture of a table: time series if it has times, else the kind of its first column."""
     return "time-series" if "time" in columns else kind_of(next(iter(columns)))
 
 
 def table_curves(path: Path, columns: Columns, label: str, names: Sequence[str], x: str | None) -> list[Curve]:
     """Columns of a table over its time or its first column.
 
-    :param names: which; all if there are none.
-    :param x: a column, instead.
-    :raises PlotError: there is no such column; the message has all names.
+    :param names: the columns to draw; all if empty.
+    :param x: the column that is the abscissa instead.
+    :raises PlotError: a column does not exist; the message has all names.
     """
     over = x or ("time" if "time" in columns else next(iter(columns)))
     for name in (over, *names):
@@ -108,11 +107,10 @@ def table_curves(path: Path, columns: Columns, label: str, names: Sequence[str],
 
 
 def _is_by_a_run(path: Path) -> bool:
-    """Whether a table is in the units of a run: those of the velocity and the length of its flow."""
+    """Whether a table is in the units of a run: the velocity and length scales of its flow."""
     return path.suffix == ".csv" and is_ours(path, TIME_SERIES) and bool(read_provenance(path).get("case"))
 
 
-# ---- the picture of a run --------------------------------------------------------------------------------------------
 def history(path: Path, dt: float | None = None) -> Columns:
     """The columns of the picture of a run, from a time series, or from a history of Xcompact3D.
 

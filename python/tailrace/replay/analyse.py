@@ -61,8 +61,6 @@ class AnalysisRequest:
 
 
 class _Moment(NamedTuple):
-    """The step that a group of ranks has in a round."""
-
     step: int
     time: float
     group: int
@@ -324,10 +322,7 @@ def load_scripts(words: Sequence[str], values: Sequence[str]) -> list[Script]:
 
 
 def check_resume(scripts: Sequence[Script]) -> None:
-    """Check that scripts can continue without a saved state.
-
-    :raises InputError: one of them may keep a state.
-    """
+    """Check that scripts can continue without a saved state. Raises InputError if one of them may keep a state."""
     for script in scripts:
         if script.is_class:
             raise InputError(

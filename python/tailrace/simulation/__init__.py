@@ -1,4 +1,4 @@
-"""A running simulation: its steps, and what is written, measured and told on the way.
+"""A running simulation: its steps, and everything that it writes, measures and prints.
 
 Functions are local unless they say collective.
 """

@@ -26,7 +26,7 @@ class Callbacks:
     """The functions, in the order in which they were added.
 
     :param step: the step that the simulation begins with.
-    :param called: how many functions had been called in its state.
+    :param called: the number of functions that were already called in its state.
     """
 
     def __init__(self, step: int, called: int) -> None:
@@ -35,35 +35,29 @@ class Callbacks:
         self._busy = False
 
     def add(self, work: Callable[[Any], object], schedule: Schedule) -> None:
-        """Add a function.
-
-        :raises InputError: it cannot be called.
-        """
+        """Add a function. Raises InputError if it cannot be called."""
         if not callable(work):
             raise InputError(f"a callback must be a function of the simulation; found {work!r}")
         self._all.append(Callback(work, schedule))
 
     def next_times(self, time: float) -> list[float | None]:
-        """The next times that a step must end at."""
+        """The next times at which a step must end exactly."""
         return [one.schedule.next_time(time) for one in self._all]
 
     def called(self, step: int) -> int:
-        """How many of those that are due in the state after so many steps have been called."""
+        """The number of due functions that have been called in the state after `step` steps."""
         return self._called if self._step == step else 0
 
     def check_idle(self) -> None:
-        """Check that none of them is at work.
-
-        :raises InputError: one is.
-        """
+        """Check that none of them is at work. Raises InputError if one is."""
         if self._busy:
             raise InputError("a callback must not step the simulation that calls it")
 
     def call(self, simulation: Any, comm: MPI.Comm) -> bool:
-        """Call those that are due and have not been called in this state. Collective.
+        """Call the functions that are due and have not been called in this state. Collective.
 
         :param comm: see `call_together`.
-        :returns: whether there were any.
+        :returns: whether a function was called.
         :raises AnalysisError: one failed, on any rank.
         """
         step, time = simulation.step, simulation.time
@@ -85,7 +79,7 @@ class Callbacks:
 def checked_times(times: Sequence[float] | float) -> list[float]:
     """Times of a callback, rising.
 
-    :raises InputError: one is not a number, is not finite or is negative; or there is none.
+    :raises InputError: one is not a number, is not finite or is negative; or there are no times.
     """
     try:
         found = sorted({float(time) for time in (times if hasattr(times, "__iter__") else [times])})

@@ -1,4 +1,4 @@
-"""The results of an earlier run where a run is going to write: what they are, and the files that they consist of."""
+"""Results of an earlier run at the places of a new run, and their files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:
             found += of_table(Path(left_out(output.name)))
         elif ENGINES[output.engine].stores:
             found += of_series(Path(output.path))
-    # Also where the case asks for none: a run that is asked to stop writes one, and removes older ones.
+    # Also for a case without checkpoints: a run that is asked to stop writes one, and removes older ones.
     if checkpoints := store.present():
         found.append(ExistingResult(case.checkpoint.path, checkpoints))
     for analysis in case.analysis:
@@ -47,10 +47,10 @@ def _record(case: Case) -> SetAside:
 
 
 def settle(case: Case) -> bool:
-    """After a run that may have been killed: finish what it began to replace.
+    """After a run that may have been killed: finish or undo its replacement of earlier results.
 
     :returns: whether earlier results are back in their places.
-    :raises IoError: the run lives, or a file cannot be renamed.
+    :raises IoError: the run is still running, or a file cannot be renamed.
     """
     if not record_of(case.diagnostics.path).exists():
         return False
@@ -59,9 +59,9 @@ def settle(case: Case) -> bool:
 
 
 def check_free(case: Case, comm: MPI.Comm, *, resume: bool = False, overwrite: bool = False) -> None:
-    """Check that a run replaces no results without being told so; before, finish what a killed one began. Collective.
+    """Check that a run replaces results only on request; first, finish the work of a killed run. Collective.
 
-    :raises InputError: there are results of an earlier run, and the run neither goes on with them nor replaces them.
+    :raises InputError: there are results of an earlier run, and the run neither continues nor replaces them.
     """
     on_root(comm, lambda: _settle(case))
     if not resume and not overwrite:
@@ -84,11 +84,11 @@ def _check_free(case: Case, store: CheckpointStore) -> None:
 
 @contextmanager
 def claimed(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> Iterator[Callable[[], None]]:
-    """Around a run: no other may begin in its places. With `overwrite`, earlier results are set aside, and are back
-    where the run fails early. Collective.
+    """Put this around a run: no other run may begin at its places. With `overwrite`, earlier results are set aside, and
+    put back if the run fails early. Collective.
 
-    :returns: a function to call when the new results have their first step: the earlier ones are removed then. From
-        then on the locks of the open results keep others away.
+    :returns: a function to call when the new results have their first step: it removes the earlier ones. From then on
+        the locks of the open results keep other runs away.
     :raises InputError, IoError: see `check_free` and `SetAside`.
     """
     store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
@@ -104,7 +104,7 @@ def claimed(case: Case, comm: MPI.Comm, *, resumed: bool, overwrite: bool) -> It
             _check_free(case, store)
         else:
             check_unlocked(of_run(case, store))
-            if found := of_run(case, store):  # again: a run that ended meanwhile has removed its journals
+            if found := of_run(case, store):  # look again: a run that ended meanwhile has removed its journals
                 earlier.set_aside(files_of(found))
 
     def remove() -> None:

@@ -27,11 +27,11 @@ _QUIET = 10.0  # seconds between plain lines, at least
 class Live:
     """The progress of a run, as a context manager, on one rank.
 
-    :param total_steps: the step at which the run ends; None where it is not known.
-    :param end: the time at which it ends, which tells how far it is where the number of steps does not.
+    :param total_steps: the step at which the run ends; None if unknown.
+    :param end: the time at which it ends, for the progress if the number of steps is unknown.
     :param first_time: the time at which this run starts.
-    :param stream: the output; standard output by default. Where it is not a terminal, lines are plain: one at every
-        tenth of the run, or after ten seconds, and fewer the longer it runs.
+    :param stream: the output; standard output by default. If it is not a terminal, lines are plain: one at every tenth
+        of the run, or after ten seconds, and fewer the longer it runs.
     :param first_step: the step from which this run starts (that of its checkpoint).
     :param now: the clock, in seconds; for tests.
     """
@@ -85,7 +85,7 @@ class Live:
         cfl: float | None = None,
         io_bytes: int | None = None,
     ) -> None:
-        """Show the state after a step. Cheap enough for every step; values that are not given stay as they were.
+        """Show the state after a step. Cheap enough for every step; values that are not given stay unchanged.
 
         :param energy: volume-averaged kinetic energy.
         :param divergence: max |div u| L / U.
@@ -129,12 +129,11 @@ class Live:
         return min(1.0, done / all_of_it) if all_of_it > 0 else 0.0
 
     def _left(self) -> float:
-        """Seconds to the end, at the speed of the last seconds; 0 where that is not known."""
+        """Seconds to the end, at the speed of the last seconds; 0 if unknown."""
         (earlier, _, first), (later, _, last) = self._recent[0], self._recent[-1]
         return (1 - last) * (later - earlier) / (last - first) if last > first else 0.0
 
     def _speed(self) -> float:
-        """Steps per second in the last seconds."""
         (earlier, first, _), (later, last, _) = self._recent[0], self._recent[-1]
         return (last - first) / (later - earlier) if later > earlier else 0.0
 

@@ -30,12 +30,12 @@ OPENERS: dict[str, Callable[[Opening], Sequence[Consumer]]] = {"output": open_ou
 
 
 class Recorder:
-    """Opens the consumers of a case, and gives them the states that they want. Collective.
+    """Opens the consumers of a case, and gives them the states that they want. Collective, unless marked local.
 
     :param stack: keeps the time series open.
-    :param resumed: the step that the run goes on from; None: it starts from the beginning.
+    :param resumed: the step from which the run continues; None: it starts from the beginning.
     :param checkpoint: the checkpoint of that step, which may have states of the analyses.
-    :param provenance: that of the results.
+    :param provenance: the provenance of the results.
     :param timed: called with the name of a phase; counts the time of a block.
     :param say: prints a line on rank 0.
     :raises ConfigError, AnalysisError, InputError: a script cannot be loaded, or has other parameters.
@@ -65,14 +65,14 @@ class Recorder:
 
     # ---- during the run ----------------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
-        """The next times that a step must end at. Local."""
+        """The next times at which a step must end exactly. Local."""
         return [consumer.next_time(time) for consumer in self.consumers]
 
     def record(self, dt: float, *, at_end: bool) -> None:
-        """Give the present state to the consumers that want it.
+        """Give the current state to the consumers that want it.
 
-        :param dt: the step that led to it.
-        :raises FlowError: it is not finite.
+        :param dt: the size of the last step.
+        :raises FlowError: the state is not finite.
         :raises AnalysisError: a script failed, and its errors stop the run.
         :raises IoError: a disk is full or gone.
         """
@@ -87,7 +87,7 @@ class Recorder:
                 consumer.take(step)
 
     def step(self) -> ModelStep:
-        """The present state, with fields that are valid until the next step. Local."""
+        """The current state, with fields that are valid until the next step. Local."""
         return ModelStep(self._model, self._operators)
 
     def check_finite(self) -> None:
@@ -99,7 +99,6 @@ class Recorder:
         """Bytes written by this rank. Local."""
         return sum(consumer.bytes_written for consumer in self.consumers)
 
-    # ---- the end of a run --------------------------------------------------------------------------------------------
     def flush(self) -> None:
         """Wait until everything up to now is written."""
         for consumer in self.consumers:
@@ -107,7 +106,7 @@ class Recorder:
                 consumer.flush()
 
     def finish(self) -> None:
-        """The last state was reached: analyses call their `finish`, and store what it returns."""
+        """Call this in the last state: analyses call their `finish`, and store its results."""
         step = self.step()
         for consumer in self.consumers:
             with self._timed(consumer.phase):
@@ -121,10 +120,7 @@ class Recorder:
                     consumer.close()
 
     def sum_up(self, seconds: Mapping[str, float], total: float) -> None:
-        """Print where the time of the run went.
-
-        :param seconds: of this rank, by phase.
-        """
+        """Print a table of the time of the run. `seconds`: those of this rank, by phase."""
         names = ["diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
         phases = spread(self._model.comm, {**dict.fromkeys(names, 0.0), **seconds})  # the same names on all ranks
         if self._model.comm.rank == 0:

@@ -1,4 +1,4 @@
-"""One time that a simulation is open: from opening all that it writes until all is closed."""
+"""A session: the time from opening everything that a simulation writes until everything is closed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SessionState(Enum):
     """What can be done with a session."""
 
     OPEN = "open"  # steps follow
-    LEFT = "left"  # an error ended it: what was computed is kept, and no step follows
+    LEFT = "left"  # an error ended it: computed results are kept, and no step follows
     CLOSED = "closed"
 
 
@@ -44,9 +44,9 @@ class RunHistory:
     """What a session must know of those before it.
 
     :param overwrite: results of an earlier run may be replaced.
-    :param goes_on: what lies at the places of the case is this run's.
-    :param has_checkpoint: there is one to go on from.
-    :param ended: an earlier session has come to its end.
+    :param goes_on: the results at the places of the case belong to this run.
+    :param has_checkpoint: there is a checkpoint to continue from.
+    :param ended: an earlier session has reached the end.
     """
 
     overwrite: bool
@@ -58,7 +58,7 @@ class RunHistory:
 class RunSession:
     """The consumers of a simulation at work, and its requests to stop. Collective.
 
-    :param show: print the progress, and where the time went.
+    :param show: print the progress, and a table of the time.
     """
 
     _recorder: Recorder
@@ -86,11 +86,11 @@ class RunSession:
     # ---- opening and closing -----------------------------------------------------------------------------------------
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Around all steps: everything that is written is open."""
+        """Put this around all steps: within the block, everything that is written is open."""
         simulation, history = self._simulation, self._history
-        keep_freed_memory()  # every step takes the same again: copies of outputs, results of analyses
+        keep_freed_memory()  # every step allocates the same sizes: copies of outputs, results of analyses
         started = clock.monotonic()
-        before = simulation.phases()  # of steps that the caller made
+        before = simulation.phases()  # time of steps that the caller made before
         self._rhythm.begin(simulation.step)
         check_targets(simulation.case, simulation.comm)
         try:
@@ -147,7 +147,7 @@ class RunSession:
             self._live = stack.enter_context(live)
 
     def _last(self) -> OpenCheckpoint | None:
-        """Where a simulation is entered again: the checkpoint of this state, which has the states of the analyses."""
+        """The checkpoint of this state, with the states of the analyses, when a simulation is entered again."""
         simulation = self._simulation
         if not (self._history.ended and simulation.step > 0 and simulation.case.analysis and self._rhythm.is_on):
             return None
@@ -155,7 +155,7 @@ class RunSession:
         return checkpoint if checkpoint.state.step == simulation.step else None
 
     def _end(self) -> None:
-        """At the end of all steps, wherever that is: the analyses finish, unless the run was asked to stop."""
+        """At the end of all steps: the analyses finish, unless the run was asked to stop."""
         if not self.stopped:
             if self._rhythm.is_on:
                 self._checkpoint()
@@ -165,14 +165,14 @@ class RunSession:
 
     # ---- steps -------------------------------------------------------------------------------------------------------
     def next_times(self, time: float) -> list[float | None]:
-        """The next times that a step must end at. Local."""
+        """The next times at which a step must end exactly. Local."""
         return [*self._recorder.next_times(time), *self._callbacks.next_times(time)]
 
     def after_step(self, dt: float) -> None:
-        """Do all that is due in the present state, and stop if somebody asks for it.
+        """Do everything that is due in the current state, and stop on request.
 
-        :param dt: the step that led to it.
-        :raises FlowError, AnalysisError, IoError: as of `Simulation.run`.
+        :param dt: the size of the last step.
+        :raises FlowError, AnalysisError, IoError: see `Simulation.run`.
         """
         simulation = self._simulation
         with self.leaving():
@@ -184,7 +184,7 @@ class RunSession:
                 self._tell(f"stopped on request at {where}; {self._way_on()}")
 
     def _record(self, dt: float) -> None:
-        """Numbers, outputs, analyses, callbacks, checkpoint: in the order that resuming needs."""
+        """Record numbers, outputs, analyses, callbacks and checkpoint, in the order that resuming needs."""
         simulation = self._simulation
         self._checkpoints.at_end = simulation.at_end
         stores = self._checkpoints.wants(simulation.step, simulation.time)
@@ -209,7 +209,7 @@ class RunSession:
     # ---- errors ------------------------------------------------------------------------------------------------------
     @contextmanager
     def leaving(self, *more: type[Exception]) -> Iterator[None]:
-        """Around what may end the run: keep what was computed, and let no step follow.
+        """Put this around code that may end the run: an error keeps the computed results, and no step follows.
 
         :param more: further errors that are raised on all ranks alike.
         """
@@ -220,7 +220,7 @@ class RunSession:
             self._leave(error)
             self._let_go()
             raise
-        except BaseException:  # perhaps of one rank, so that nothing together with the others is possible
+        except BaseException:  # perhaps only on one rank, so collective calls are not possible
             self._let_go()
             raise
 
@@ -232,20 +232,20 @@ class RunSession:
             self.__dict__.pop(name, None)
 
     def _leave(self, error: Exception) -> None:
-        """Keep what was computed; where a script stops the run, it can continue once the script is corrected."""
+        """Keep the computed results. If a script stopped the run, it can continue once the script is corrected."""
         of_script = isinstance(error, AnalysisError)
         if of_script and self._checkpoints.state_is_whole and self._rhythm.is_on and not self._half_changed:
             self._checkpoint()
         if of_script:
             where = f"step {self._simulation.step}, t = {self._simulation.time:g}"
             self._tell(f"stopped by an error at {where}; {self._way_on()}")
-        # Readers of a stream are to see its end. A second failure tells less than the error that is raised.
+        # Readers of a stream must see its end. A second failure says less than the error that is raised.
         with suppress(Error, OSError):
             self._recorder.close()
 
     @contextmanager
     def _closing_together(self) -> Iterator[None]:
-        """Around the caller's own code: failed on all ranks, everything is closed; on some, the program ends."""
+        """Put this around the caller's code: a failure on all ranks closes everything; on some, it ends the program."""
         try:
             yield
         except GeneratorExit:  # the simulation was never left, and is thrown away
@@ -279,7 +279,7 @@ class RunSession:
             )
 
     def _tell(self, text: str) -> None:
-        """Print a line on rank 0, beside the progress where that is shown."""
+        """Print a line on rank 0, above the progress if it is shown."""
         if self._live:
             self._live.message(text)
         else:

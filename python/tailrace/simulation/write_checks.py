@@ -1,4 +1,4 @@
-"""What lies where a run is going to write: only what Tailrace wrote may be replaced."""
+"""Checks of the paths that a run is going to write: only files that Tailrace wrote may be replaced."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from tailrace.case.places import Place
     from tailrace.flow.checkpoint import OpenCheckpoint
 
-_FILES = "files"  # of a checkpoint: those that were there
+_FILES = "files"  # attribute of a checkpoint: the files that existed
 
 
 def check_targets(case: Case, comm: MPI.Comm) -> None:
-    """Check everything that a run replaces, before it replaces any of it. Collective.
+    """Check all files that a run replaces, before it replaces one. Collective.
 
-    :raises InputError: something is not of Tailrace.
+    :raises InputError: a file is not of Tailrace.
     :raises OSError, IoError: it cannot be read.
     """
     on_root(comm, lambda: _check_all(case))
@@ -51,7 +51,6 @@ def _check_all(case: Case) -> None:
 
 
 def _why_not(place: Place) -> str:
-    """Why a run must not write at a place; "" if it may."""
     path = Path(place.named)
     above = next(each for each in (path.absolute(), *path.absolute().parents)[1:] if each.exists())
     if not above.is_dir():
@@ -74,7 +73,7 @@ def _why_not(place: Place) -> str:
 
 
 def _why_not_of(engine: str, path: str) -> str:
-    """Why an engine must not write at a path: there is a series of another kind."""
+    """Why an engine must not write at a path that has a series of another kind; "" if it may."""
     there = engine_at(path)
     if not there or ENGINES[there].family == ENGINES[engine].family:
         return ""
@@ -82,13 +81,13 @@ def _why_not_of(engine: str, path: str) -> str:
 
 
 def files_there(case: Case, comm: MPI.Comm) -> dict[str, str]:
-    """For a checkpoint: the files that a resumed run goes on writing. Collective."""
+    """For a checkpoint: the files that a resumed run continues. Collective."""
     found = on_root(comm, lambda: [path for path in _written(case) if holds_something(Path(path))])
     return {_FILES: json.dumps(found)}
 
 
 def check_files_there(case: Case, checkpoint: OpenCheckpoint, comm: MPI.Comm) -> None:
-    """Check that all files that a run goes on writing are still there: else it would begin them again. Collective.
+    """Check that all files that a run continues still exist; otherwise it would begin them again. Collective.
 
     :raises IoError: some are missing; the message names them.
     """
@@ -114,7 +113,7 @@ def _is_missing(path: Path) -> bool:
 
 
 def _written(case: Case) -> dict[str, str]:
-    """The files that a run goes on writing when it is resumed, and where the case names them."""
+    """The files that a resumed run continues -> the key of the case that names them."""
     found = {case.diagnostics.path: "diagnostics.path"}
     found |= {one.path: f"path of output '{one.name}'" for one in case.output if ENGINES[one.engine].stores}
     for one in case.analysis:

@@ -139,7 +139,6 @@ class Channel:
 
     # ---- results -----------------------------------------------------------------------------------------------------
     def _results(self):
-        """The numbers, and the profiles over the distance from the wall."""
         wall, names = self.wall, self._letters()
         mean = {letter: wall.facing(self.flow.mean[name], letter == "v") for name, letter in names.items()}
         products = {
@@ -174,7 +173,6 @@ class Channel:
         return numbers, profiles
 
     def _profiles(self, mean, products, half, plus):
-        """The moments, and also in wall units."""
         profiles = {"y": half(self.wall.y, -1, self.wall.height / 2)}
         profiles["y_plus"] = profiles["y"] * (plus / self.nu)
         profiles |= {f"mean_{a}": half(one, half.signs[a], half.middle.get(a, 0.0)) for a, one in mean.items()}

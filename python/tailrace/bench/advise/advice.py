@@ -96,10 +96,7 @@ def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> tuple[S
 
 
 def _comparable(variants: Sequence[Summary], found: Sorted, question: Question) -> tuple[Summary, ...]:
-    """The ways to choose from.
-
-    :raises AdviceError: there is nothing to choose from.
-    """
+    """The ways to choose from. Raises AdviceError if there is nothing to choose from."""
     if len(variants) == 1:
         raise AdviceError(
             f"only one way was measured, {variants[0].cell.name} ({setting_words(variants)}); measure others beside it"

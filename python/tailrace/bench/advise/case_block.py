@@ -54,7 +54,7 @@ def checkpoint_block(interval: Interval | None) -> str:
 
 
 def environment_line(parameters: Mapping[str, Any]) -> str:
-    """The command that gives checkpoints of `tailrace run` their parameters of raw; "" where they are the defaults."""
+    """The command that gives checkpoints of `tailrace run` their parameters of raw; "" for the default ones."""
     kept = {key: value for key, value in parameters.items() if value is not None and key not in _OF_CHECKPOINTS}
     words = ", ".join(f"raw:{key}={_word(value)}" for key, value in sorted(kept.items()))
     return f'export TAILRACE_PARAMETERS="{words}"' if words else ""

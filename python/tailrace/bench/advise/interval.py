@@ -40,12 +40,12 @@ def interval_of(cost: float, failure: float) -> Interval:
 
 
 def young(cost: float, failure: float) -> float:
-    """sqrt(2 C M), in seconds; good where C is much smaller than M."""
+    """sqrt(2 C M), in seconds; good if C is much smaller than M."""
     return math.sqrt(2 * cost * failure)
 
 
 def daly(cost: float, failure: float) -> float:
-    """Equation (37) of Daly, in seconds; M where a checkpoint takes 2 M or longer."""
+    """Equation (37) of Daly, in seconds; M if a checkpoint takes 2 M or longer."""
     if cost >= 2 * failure:
         return failure
     ratio = cost / (2 * failure)

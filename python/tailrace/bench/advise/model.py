@@ -126,7 +126,6 @@ def _storage(profile: Profile, load: Load, pattern: Pattern, stripes: int, sharp
 
 
 def _bound(profile: Profile, load: Load, pattern: Pattern, stripes: int) -> str:
-    """What limits the storage."""
     front, back = _front(profile, pattern, stripes), _back(profile, load, pattern, stripes)
     cache = _cache(profile, load, pattern)
     rates = {**front, **back}

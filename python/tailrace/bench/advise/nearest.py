@@ -61,7 +61,6 @@ def _amount(group: list[Summary]) -> tuple[int, int]:
 
 
 def _factors(cell: Cell, group: Sequence[Summary], question: Question) -> tuple[float, float]:
-    """The distance in ranks and in bytes, as factors of at least 1."""
     wanted = question.bytes
     ranks = 1.0 if question.ranks is None else question.ranks / cell.ranks
     bytes_ = 1.0 if wanted is None else wanted / step_bytes(group)

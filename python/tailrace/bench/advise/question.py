@@ -31,10 +31,7 @@ class Question:
 
     @property
     def bytes(self) -> float | None:
-        """Bytes of a step; None if the question has no size.
-
-        :raises AdviceError: `local` without `ranks`.
-        """
+        """Bytes of a step; None if the question has no size. Raises AdviceError for `local` without `ranks`."""
         if self.state is not None:
             return self.state
         if self.local is not None:

@@ -21,7 +21,7 @@ SIZE = "1M"
 
 @dataclass(frozen=True)
 class LustreMachine:
-    """A machine of which only Lustre is known."""
+    """A machine with Lustre and no other known property."""
 
     file_system: str = "lustre"
     default_stripes: int = 1
@@ -37,10 +37,7 @@ def stripes_for(pattern: Pattern) -> int:
 
 
 def stripe_command(engine: str, parameters: Mapping[str, Any], load: Load, directory: str) -> str:
-    """`lfs setstripe` for the directory that an engine writes into.
-
-    :raises PatternError: the engine stores nothing.
-    """
+    """`lfs setstripe` for the directory that an engine writes to. Raises PatternError if the engine stores nothing."""
     pattern = pattern_of(engine, parameters, load, LustreMachine(), load.ranks)  # more stripes than ranks are of no use
     count = parameters.get("stripe_count") or stripes_for(pattern)
     size = parameters.get("stripe_size") or SIZE

@@ -70,10 +70,7 @@ class FlowKind:
 
 
 def flow_of(text: str) -> FlowKind:
-    """A flow from a word such as "periodic" or "stretched,scalars=2".
-
-    :raises ValueError: there is no such flow.
-    """
+    """A flow from a word such as "periodic" or "stretched,scalars=2". Raises ValueError if there is no such flow."""
     name, sign, rest = text.partition(",")
     key, _, number = rest.partition("=")
     if name not in (*BOXES, *CHANNELS) or (sign and (key != "scalars" or not number.isdigit() or name in BOXES)):

@@ -58,10 +58,7 @@ OPERATIONS = {
 
 
 def waves(nodes: Triple, comm: MPI.Comm | None = None, transpose: str = "auto", dtype: str = "float64") -> list[Field]:
-    """Four periodic fields. Collective.
-
-    :param comm: the ranks; this one alone by default.
-    """
+    """Four periodic fields. Collective. `comm`: the ranks; this one alone by default."""
     how: Any = transpose
     operators = Operators(nodes, (2 * pi,) * 3, ("periodic",) * 3, comm=comm, transpose=how, dtype=dtype)
 

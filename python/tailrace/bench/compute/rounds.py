@@ -74,10 +74,7 @@ class ComputeRounds:
         self._watch = Watch(comm)
 
     def measure(self, cell: Cell, work: Callable[[], Timed], size: int) -> bool:
-        """Measure one round of a cell; False if it has failed.
-
-        :param size: bytes of the values that are moved.
-        """
+        """Measure one round of a cell; False if it has failed. `size`: bytes of the values that are moved."""
         with self.round_robin.failures(cell) as outcome:
             self.round_robin.begin(cell, outcome)
             self._watch.start()

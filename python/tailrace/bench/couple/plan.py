@@ -14,11 +14,7 @@ from .setting import CoupleSetting, StreamVariant
 
 @dataclass(frozen=True)
 class CoupleTask:
-    """One stream.
-
-    :param number: the number of the setting.
-    :param order: the place of the stream in its round.
-    """
+    """One stream. `number`: the number of the setting. `order`: the place of the stream in its round."""
 
     number: int
     setting: CoupleSetting

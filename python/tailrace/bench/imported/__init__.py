@@ -1,5 +1,5 @@
 """Results of other programs as records of ours: IOR, benchio, and logs of Darshan.
 
-`recognise` says by its content which of them a file is. What a file does not tell is left empty: `nodes` 0,
-`precision`, `cache`, `began` "". No figure is made up; what is computed from figures of the file is said where it is.
+`recognise` finds by the content which of them a file is. Values that a file does not have stay empty: `nodes` 0,
+`precision`, `cache`, `began` "". No figure is made up; docstrings name the figures that are computed from others.
 """

@@ -73,8 +73,6 @@ def _run(name: str, measured: list[Measurement], hosts: list[str], path: Path) -
 
 @dataclass(frozen=True)
 class _Setting:
-    """The setting of all times of one output."""
-
     cell: Cell
     title: str = ""
     file: str = ""
@@ -136,7 +134,6 @@ def _times(part: str, setting: _Setting, path: Path) -> list[tuple[Cell, float]]
 
 
 def _seconds(said: str, where: str) -> float:
-    """A number in the notation of Fortran."""
     try:
         return float(said.upper().replace("D", "E"))
     except ValueError:

@@ -119,8 +119,6 @@ def records_of(report: Any, run: str, path: Path) -> list[Record]:
 
 @dataclass
 class _Layer:
-    """What the ranks did in one layer."""
-
     name: str
     ranks: int
     disturbed: str = ""

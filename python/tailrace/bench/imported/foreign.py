@@ -33,10 +33,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 
 def text_of(content: bytes, path: Path) -> str:
-    """The text of a file.
-
-    :raises ForeignError: it is not UTF-8.
-    """
+    """The text of a file. Raises ForeignError if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

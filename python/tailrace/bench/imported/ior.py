@@ -127,8 +127,6 @@ def _directory(parameters: object) -> str:
 
 @dataclass(frozen=True)
 class _Test:
-    """One test of a file."""
-
     parameters: dict[str, Any]
     results: list[dict[str, Any]]
     ranks: int

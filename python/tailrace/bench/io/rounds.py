@@ -66,7 +66,6 @@ class IoRounds(Rounds):
     def _names(self) -> list[str]:
         return [LIMITS, *self._variants]
 
-    # ---- what is written ---------------------------------------------------------------------------------------------
     @cached_property
     def _values(self) -> Values:
         """Made when the first cell needs them: if they do not fit into memory, that cell has failed."""
@@ -79,7 +78,6 @@ class IoRounds(Rounds):
         check_memory(one.shape, (1 + 2 * one.steps) * one.point_bytes, self._comm)
         return agree(self._comm, lambda: PlainFile(self._comm, self._directory, expected * one.steps))
 
-    # ---- variants ----------------------------------------------------------------------------------------------------
     def _measure(self, name: str) -> bool:
         return self._measure_limits() if name == LIMITS else self._measure_variant(self._variants[name])
 
@@ -102,7 +100,6 @@ class IoRounds(Rounds):
             self._remove(series)
         return outcome.right
 
-    # ---- limits ------------------------------------------------------------------------------------------------------
     def _measure_limits(self) -> bool:
         """One round of the limits; False if one has failed."""
         one, right = self._setting, True

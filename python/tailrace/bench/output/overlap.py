@@ -163,7 +163,6 @@ class OverlapRounds:
         return writes, ends
 
     def _slowest(self, values: list[float]) -> list[float]:
-        """For each step, the seconds of the slowest rank."""
         return list(slowest(self._comm, {str(step): value for step, value in enumerate(values)}).values())
 
 

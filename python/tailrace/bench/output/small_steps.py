@@ -37,10 +37,7 @@ _TINY = 2  # points of a rank in each direction
 
 
 def tiny_settings(ranks: int, directories: Iterable[str], count: int) -> list[IoSetting]:
-    """Series of tiny steps, one in each directory.
-
-    :param directories: the names of the directories.
-    """
+    """Series of tiny steps, one in each directory. `directories`: the names of the directories."""
     shape = (_TINY, _TINY, _TINY * ranks)
     return [IoSetting(name, ranks, (1, 1, ranks), shape, steps=count, bench="steps") for name in directories]
 
@@ -110,7 +107,6 @@ class StepsRounds:
             self._round_robin.keep(cell, timing, self._setting.bytes, disturbed=disturbed, counts=counts)
         return outcome.right
 
-    # ---- one step ----------------------------------------------------------------------------------------------------
     def _one(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
         series = OneSeries(self._comm, self._directory, variant, self._values, 1)
         found = series.write(sync=False)
@@ -123,7 +119,6 @@ class StepsRounds:
         agree(self._comm, self._plain.remove)
         return timing, {}
 
-    # ---- many steps --------------------------------------------------------------------------------------------------
     def _many(self, variant: Variant) -> tuple[Timing, dict[str, float]]:
         """Write steps of a tiny array and a number; also the seconds of their first and last tenth."""
         count = self._setting.steps

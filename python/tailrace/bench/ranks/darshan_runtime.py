@@ -93,10 +93,7 @@ def preload(directory: Path, *, mpi: bool = True) -> dict[str, str]:
 
 
 def logs(directory: Path) -> list[Path]:
-    """The logs of jobs in a directory of `preload`, the oldest first.
-
-    :raises DarshanError: there is none.
-    """
+    """The logs of jobs in a directory of `preload`, the oldest first. Raises DarshanError if there is none."""
     found = sorted(directory.rglob("*.darshan"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     if found:
         return found

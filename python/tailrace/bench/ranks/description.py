@@ -27,10 +27,7 @@ def now() -> str:
 
 
 def describe(directories: Mapping[str, Path], nodes: int, notes: Iterable[str] = ()) -> Run:
-    """The record of a run, with this machine and this program.
-
-    :param directories: the measured directories by name.
-    """
+    """The record of a run, with this machine and this program. `directories`: the measured directories by name."""
     built = build_info()
     began = now()
     room = machine.memory()

@@ -123,8 +123,6 @@ class JobError(RuntimeError):
 
 
 class _Ranks:
-    """A running job."""
-
     def __init__(self, process: subprocess.Popen[str], limit: float) -> None:
         self._process, self._limit = process, limit
         self._lines: queue.Queue[str | None] = queue.Queue()

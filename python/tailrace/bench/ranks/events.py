@@ -55,10 +55,7 @@ def line_of(event: Event) -> str:
 
 
 def event_of(line: str) -> Event | None:
-    """The event of a line; None if the line is not an event.
-
-    :raises ValueError: a record is not whole.
-    """
+    """The event of a line; None if the line is not an event. Raises ValueError if a record is not whole."""
     if not line.startswith(MARK):
         return None
     found = json.loads(line.removeprefix(MARK))

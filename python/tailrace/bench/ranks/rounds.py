@@ -58,7 +58,6 @@ class Rounds(ABC):
         variants = {name: partial(self._measure, name) for name in self._names()}
         self._round_robin.run(variants, self._rhythm)
 
-    # ---- series ------------------------------------------------------------------------------------------------------
     def _write(self, series: OneSeries, cell: Cell, size: int, outcome: Outcome, reads: Sequence[Cell] = ()) -> None:
         """Measure how a series is written, and then how it is read. Wrong values count against both.
 
@@ -122,7 +121,6 @@ class Rounds(ABC):
         if self._rhythm.drop_caches:
             agree(self._comm, lambda: drop_all() if self._first else None)
 
-    # ---- limits ------------------------------------------------------------------------------------------------------
     def _prepare(self, cell: Cell, size: int, work: Callable[[], object]) -> bool:
         """Prepare a cell before it is measured; False if that has failed, which counts as a failure of the cell.
 
@@ -153,7 +151,6 @@ class Rounds(ABC):
                 outcome.right = False
         return outcome.right
 
-    # ---- records -----------------------------------------------------------------------------------------------------
     def _keep(self, cell: Cell, size: int, found: Found) -> None:
         self._round_robin.keep(
             cell, found.timing, size, disturbed=found.disturbed, counts=found.counts, verified=found.verified,

@@ -51,10 +51,7 @@ class Content(Protocol):
 
 
 class OneSeries:
-    """The series of a variant in a directory.
-
-    :param values: the content of each step.
-    """
+    """The series of a variant in a directory. `values`: the content of each step."""
 
     def __init__(self, comm: MPI.Comm, directory: Path, variant: Variant, values: Content, steps: int) -> None:
         self._comm, self._directory, self._variant = comm, directory, variant

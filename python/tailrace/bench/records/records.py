@@ -195,7 +195,6 @@ _EXPECTED = {
 
 @cache
 def _adapters(kind: type[Any]) -> dict[str, TypeAdapter[Any]]:
-    """Key -> the adapter that checks its values."""
     hints = get_type_hints(kind, include_extras=True)
     return {one.name: TypeAdapter(hints[one.name]) for one in fields(kind) if one.name != "cell"}
 

@@ -47,7 +47,7 @@ class Figure:
     low: float
     median: float
     high: float
-    unit: str  # GiB/s; s where no values are moved
+    unit: str  # GiB/s; s if no values are moved
 
     def words(self) -> str:
         """The median with its unit: 2.31 GiB/s."""

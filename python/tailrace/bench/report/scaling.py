@@ -84,7 +84,6 @@ def _over_ranks(overview: Overview, family: list[Verdict], scaling: str) -> Pane
 def _panel(
     overview: Overview, family: list[Verdict], place: Callable[[Verdict], float], title: str, choice: dict[str, str]
 ) -> Panel:
-    """The lines of all variants, without the axis x."""
     members = [(one, summary) for one in family for summary in one.members]
     rates = any(moves(summary) for _, summary in members)
     lines: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
@@ -133,7 +132,6 @@ def _families(overview: Overview, key: Callable[[Cell], object]) -> list[list[Ve
 
 
 def _rest(setting: Cell, without: Collection[str] = _PARTS) -> Cell:
-    """The setting without the parts that change along a curve."""
     empty = {"shape": (), "ranks": 1, "nodes": 1, "decomposition": ()}
     return replace(setting, **{key: empty[key] for key in without})  # type: ignore[arg-type]
 

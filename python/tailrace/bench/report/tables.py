@@ -97,7 +97,6 @@ def _sure(overview: Overview, verdict: Verdict) -> str:
 
 
 def _errors(overview: Overview, verdict: Verdict) -> Iterable[str]:
-    """Each error of each variant once."""
     found = {(overview.settings.label(one.cell), one.error) for one in verdict.failures}
     return (f"{name}: {' '.join(error.split())}" for name, error in sorted(found))
 

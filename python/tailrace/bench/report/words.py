@@ -44,10 +44,7 @@ def said(setting: Cell, key: str) -> str:
 
 
 class Settings:
-    """All settings of a file.
-
-    :param cells: the cells of measurements and failures, in their order.
-    """
+    """All settings of a file. `cells`: the cells of measurements and failures, in their order."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         members: dict[Cell, dict[Cell, None]] = defaultdict(dict)

@@ -25,7 +25,6 @@ def command_of(bench: type[Bench]) -> Callable[..., None]:
 
 
 def _parameters(options: Any) -> Iterator[Parameter]:
-    """The options of a dataclass; its values are the defaults."""
     hints = get_type_hints(type(options), include_extras=True)
     for name, value in _values(options):
         if is_dataclass(value):

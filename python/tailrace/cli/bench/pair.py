@@ -59,8 +59,6 @@ def run(word: str) -> int:
 
 
 class _Side:
-    """One of the two jobs."""
-
     def __init__(self, name: str, ranks: int, word: str, out: int | None) -> None:
         self._name = f"{name} ({counted(ranks, 'rank')})"
         self.process = begin(launch.job(ranks, ["bench", "ranks", word], alone=False), out)

@@ -16,7 +16,6 @@ __all__ = ["dataset_at"]
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
     """The dataset of a BP directory or an HDF5 file; None for other files, and for our own.
 
-    :raises IoError: it is damaged.
     :raises InputError: parameters are given; the formats here have none.
     """
     found: Dataset | None = bp.dataset_at(path) or hdf5.dataset_at(path)

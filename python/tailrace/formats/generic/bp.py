@@ -55,11 +55,7 @@ class BpDescription:
 
 
 class BpDataset(PartsDataset):
-    """Steps of a BP directory of any program.
-
-    :param path: the directory.
-    :param found: the result of `describe`.
-    """
+    """Steps of a BP directory of any program. `path`: the directory. `found`: the result of `describe`."""
 
     format = "bp"
 
@@ -244,10 +240,7 @@ def _ones(file: ForeignBp, name: str) -> list[float]:
 
 
 def dataset_at(path: Path) -> BpDataset | None:
-    """The dataset of a directory; None if it is not BP, or is one of ours.
-
-    :raises IoError: it is damaged.
-    """
+    """The dataset of a directory; None if it is not BP, or is one of ours. Raises IoError if it is damaged."""
     if not is_foreign_bp(path):
         return None
     for each in sorted(path.iterdir()):

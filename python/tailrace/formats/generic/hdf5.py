@@ -24,11 +24,7 @@ _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of 
 
 
 class Hdf5Dataset(PartsDataset):
-    """Arrays of an HDF5 file, and steps by the usual conventions.
-
-    :param path: the file.
-    :raises IoError: it is damaged.
-    """
+    """Arrays of an HDF5 file, and steps by the usual conventions. `path`: the file."""
 
     format = "hdf5-other"
 
@@ -130,10 +126,7 @@ def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[st
 
 
 def dataset_at(path: Path) -> Hdf5Dataset | None:
-    """The dataset of a file; None if it is not HDF5, or is a series of ours.
-
-    :raises IoError: it is damaged.
-    """
+    """The dataset of a file; None if it is not HDF5, or is a series of ours. Raises IoError if it is damaged."""
     if not path.is_file():
         return None
     start = head(path, _PLACES[-1] + len(HDF5))

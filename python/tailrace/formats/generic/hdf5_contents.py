@@ -170,7 +170,6 @@ def _is_plain(file: h5py.File, name: str) -> bool:
 
 
 def _single(data: h5py.Dataset) -> Scalar | None:
-    """The value of a dataset with a single value."""
     if data.dtype.itemsize > _MOST_TEXT:
         return None
     return _plain(data[()])

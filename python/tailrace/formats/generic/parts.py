@@ -83,10 +83,7 @@ class ArrayPart:
 
 
 def refuse_large(path: str, name: str, values: NDArray[Any]) -> None:
-    """Check that values of a variable can be read as int64.
-
-    :raises IoError: one is too large.
-    """
+    """Check that values of a variable can be read as int64. Raises IoError if one is too large."""
     if values.dtype.kind == "u" and values.dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
         raise IoError(
             f"{path}: '{name}' has the value {values.max()}; expected values below 2^63, the most that an int64 holds"

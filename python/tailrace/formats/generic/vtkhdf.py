@@ -72,7 +72,6 @@ def _numbers(group: h5py.Group, name: str) -> NDArray[Any]:
 
 
 def _data(contents: Hdf5Contents) -> dict[str, Array]:
-    """Arrays of points and of cells, by their names in ParaView."""
     points = contents.below(f"{_ROOT}/PointData")
     cells = contents.below(f"{_ROOT}/CellData")
     return points | {(f"{name}_cells" if name in points else name): one for name, one in cells.items()}
@@ -137,8 +136,6 @@ def _geometry(contents: Hdf5Contents) -> dict[str, Array]:
 
 
 class _Rows:
-    """The rows of a step in the lists of all steps."""
-
     def __init__(self, contents: Hdf5Contents, group: h5py.Group, kind: str, step: int) -> None:
         self.contents, self.group, self.kind, self.number = contents, group, kind, step
 
@@ -195,7 +192,6 @@ class _Rows:
         return int(values[self.number]) if values.ndim == 1 and self.number < len(values) else 0
 
     def _pieces(self) -> tuple[int, int]:
-        """The first piece of the step, and how many it has."""
         counts = _numbers(self.group, "Steps/NumberOfParts")
         known = counts.ndim == 1 and self.number < len(counts)
         return self._at("Steps/PartOffsets"), int(counts[self.number]) if known else 1

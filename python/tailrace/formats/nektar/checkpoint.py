@@ -42,10 +42,7 @@ class NektarCheckpoint(ABC):
 
     @abstractmethod
     def values(self, row: int, field: int, first: int, out: NDArray[Any]) -> None:
-        """Fill `out` (of one dimension, contiguous, any real type) with values of a field of a row.
-
-        :raises IoError: the file is damaged.
-        """
+        """Fill `out` (of one dimension, contiguous, any real type) with values of a field of a row."""
 
     @abstractmethod
     def elements(self, row: int, first: int, out: NDArray[Any]) -> None:
@@ -76,10 +73,7 @@ class NektarCheckpoint(ABC):
 
 
 def check_values(definition: Definition, stored: int, elements: int, per_field: int) -> None:
-    """Compare the number of values of a row with its definition.
-
-    :raises DefinitionError: they differ.
-    """
+    """Compare the number of values of a row with its definition. Raises DefinitionError if they differ."""
     expected = len(definition.fields) * per_field
     if stored != expected:
         raise DefinitionError(

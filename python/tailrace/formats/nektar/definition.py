@@ -108,7 +108,7 @@ class Definition:
     def values(self, elements: int, orders: NDArray[np.integer] | None = None) -> int:
         """The number of values per field of `elements` elements.
 
-        :param orders: (elements, directions): their numbers of modes, where `modes` is None.
+        :param orders: (elements, directions): their numbers of modes, if `modes` is None.
         :raises DefinitionError: a number of modes is impossible.
         """
         if self.modes is not None:
@@ -154,10 +154,7 @@ def parse_modes(text: str) -> tuple[int, ...] | None:
 
 
 def check_planes(count: int) -> None:
-    """Refuse an impossible number of planes, lines or strips.
-
-    :raises DefinitionError: it is too large.
-    """
+    """Refuse an impossible number of planes, lines or strips. Raises DefinitionError if it is too large."""
     if count > _MOST_PLANES:
         raise DefinitionError(f"homogeneous planes: expected at most {_MOST_PLANES}, found {count}")
 

@@ -70,10 +70,7 @@ class Hdf5Checkpoint(NektarCheckpoint):
 
 
 def hdf5_checkpoint(path: Path) -> Hdf5Checkpoint | None:
-    """The checkpoint in an HDF5 file; None if the file has other content.
-
-    :raises IoError: it is damaged.
-    """
+    """The checkpoint in an HDF5 file; None if the file has other content. Raises IoError if it is damaged."""
     with open_regular(path, "rb") as file:
         structure = read_structure(file, path, os.fstat(file.fileno()).st_size)
     return None if structure is None else Hdf5Checkpoint(path, structure)

@@ -1,4 +1,4 @@
-"""Checkpoints of Nektar++ in HDF5, written by several ranks, each of which opens the file once."""
+"""Checkpoints of Nektar++ in HDF5, written by several ranks. Each rank opens the file once."""
 
 from __future__ import annotations
 

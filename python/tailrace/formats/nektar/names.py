@@ -39,10 +39,7 @@ def suffixes(count: int) -> list[str]:
 
 
 def field_names(definition: Definition) -> list[str]:
-    """The names of its fields as variables.
-
-    :raises DefinitionError: two of them would be the same.
-    """
+    """The names of its fields as variables. Raises DefinitionError if two of them would be the same."""
     names = [f"field_{plain(one)}" if plain(one) in RESERVED else plain(one) for one in definition.fields]
     if len(set(names)) < len(names):
         raise DefinitionError(f"FIELDS: expected names that differ in their letters and digits, found {names}")

@@ -38,7 +38,7 @@ class RestartPart:
     """The part of a definition that a rank gets.
 
     :param elements: numbers of the elements, in the order of the request.
-    :param orders: (elements, directions) numbers of modes, where `definition.modes` is None.
+    :param orders: (elements, directions) numbers of modes, if `definition.modes` is None.
     :param values: field -> float64 values, element after element, each plane after plane.
     """
 

@@ -32,10 +32,7 @@ class SlabFile:
         return self._descriptor
 
     def read_into(self, offset: int, view: memoryview) -> None:
-        """Fill `view`, of bytes, from byte `offset` of the file on.
-
-        :raises IoError: the file ends before.
-        """
+        """Fill `view`, of bytes, from byte `offset` of the file on. Raises IoError if the file ends before."""
         got = fill(self.descriptor, view, offset)
         self.bytes_read += got
         if got < len(view):

@@ -29,8 +29,6 @@ _MOST_OPEN = 8  # texts whose place is remembered
 
 @dataclass(frozen=True)
 class _RowSource:
-    """The place of the values of a row."""
-
     file: int
     offset: int
     length: int

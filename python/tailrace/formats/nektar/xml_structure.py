@@ -101,7 +101,6 @@ class _XmlReader:
     def _refuse(self, *_: object) -> None:
         raise self._wrong("expected XML without DOCTYPE and entities")
 
-    # ---- what the parser finds ---------------------------------------------------------------------------------------
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) >= _MOST_DEPTH:
             raise self._wrong(f"expected at most {_MOST_DEPTH} tags in each other")

@@ -30,11 +30,7 @@ from .snapshots.fortran import FortranSnapshot
 
 
 def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Dataset | None:
-    """The snapshots at a path; None if they are not of the Pencil Code.
-
-    :raises IoError: they are damaged.
-    :raises InputError: a parameter is unknown.
-    """
+    """The snapshots at a path; None if they are not of the Pencil Code. Raises InputError if a parameter is unknown."""
     given = dict(parameters or {})
     if path.is_dir():
         data = find_data(path)

@@ -41,10 +41,7 @@ def _has_columns(path: Path) -> bool:
 
 
 def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
-    """The columns by name, `step` as int64, `time` and the others as float64; and notes.
-
-    :raises IoError: it is damaged.
-    """
+    """The columns by name, `step` as int64, `time` and the others as float64; and notes."""
     columns = _from_hdf5(path) if path.suffix == ".h5" else _from_text(path)
     if "time" not in columns:
         raise IoError(f"{path}: has no column t; found {', '.join(columns)}")
@@ -151,7 +148,6 @@ class TimeSeriesColumns(PencilDataset):
     """A time series as one step: each column is a list with one column and a row for each time.
 
     :param run: its run, if the data directory is known.
-    :raises IoError: it is damaged.
     """
 
     def __init__(self, path: Path, run: PencilRun | None = None) -> None:

@@ -67,10 +67,7 @@ class Header(NamedTuple):
 
 @dataclass
 class Container:
-    """The streams of a container, by the number of their task.
-
-    :param path: the first file.
-    """
+    """The streams of a container, by the number of their task. `path`: the first file."""
 
     path: Path
     files: list[Path]
@@ -114,10 +111,7 @@ class Container:
             offset, block = offset + size, block + 1
 
     def array(self, task: int, segments: Iterable[tuple[int, int]], shape: Triple, dtype: str) -> FlatArray:
-        """The array that lies in parts of a stream, (offset, length) each.
-
-        :raises IoError: the stream ends before.
-        """
+        """The array that lies in parts of a stream, (offset, length) each. Raises IoError if the stream ends before."""
         pieces = tuple(place for offset, length in segments for place in self.places(task, offset, length))
         return FlatArray(self.files[self.tasks[task].file], 0, shape, dtype, pieces)
 
@@ -201,10 +195,7 @@ def open_container(path: Path) -> Container:
 
 
 def read_header(path: Path, number: int) -> Header:
-    """The header of file `number` of a container.
-
-    :raises IoError: it is damaged, or of another file.
-    """
+    """The header of file `number` of a container. Raises IoError if it is damaged, or of another file."""
     with open_regular(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size < _HEADER + 16:

@@ -66,10 +66,7 @@ class DescribedVariable(_Table):
         return self
 
     def type_in(self, data_order: str) -> np.dtype:
-        """The type in the streams.
-
-        :param data_order: of the container, "<" or ">".
-        """
+        """The type in the streams. `data_order`: the byte order of the container, "<" or ">"."""
         order = {"little": "<", "big": ">", None: data_order}[self.byte_order]
         return np.dtype(order + np.dtype(self.dtype).str[1:])
 
@@ -93,10 +90,7 @@ class SionDescription(_Table):
 
 
 def read_description(path: Path) -> SionDescription:
-    """Read and check a description.
-
-    :raises ConfigError: the file is wrong; the error lists all problems.
-    """
+    """Read and check a description. Raises ConfigError if the file is wrong; the error lists all problems."""
     document = read_toml(path)
     try:
         return SionDescription.model_validate(document)

@@ -27,7 +27,6 @@ def dataset_at(path: Path, parameters: Mapping[str, str]) -> Dataset | None:
     """The dataset of Xcompact3D at a path: a run, its `data`, its `statistics`, or one of its files.
 
     :returns: None for content of other programs.
-    :raises IoError: it is damaged or incomplete.
     :raises InputError: parameters are given; the format has none.
     """
     found = _dataset_at(path)
@@ -86,8 +85,6 @@ def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
 
 
 def _described(path: Path) -> Path | None:
-    """The first XDMF file of a directory of snapshots without an input file."""
-
     if not entries(path, NAME):
         return None
     return min(path.glob("snapshot-*.xdmf"), key=lambda one: (len(one.name), one.name), default=None)

@@ -31,10 +31,7 @@ class FlatDataset(Dataset):
 
     @abstractmethod
     def arrays(self, position: int) -> dict[str, FlatArray]:
-        """The arrays of a step.
-
-        :raises IoError: a file has the wrong size.
-        """
+        """The arrays of a step. Raises IoError if a file has the wrong size."""
 
     def array(self, position: int, name: str) -> FlatArray:
         """One array of a step."""
@@ -110,10 +107,7 @@ def fitting(path: Path, shapes: list[Triple]) -> FlatArray:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file.
-
-    :raises IoError: it is gone.
-    """
+    """Bytes of a file. Raises IoError if it is gone."""
     try:
         return path.stat().st_size
     except OSError as error:

@@ -27,11 +27,7 @@ def find_bp(directory: Path) -> list[Path]:
 
 
 def bp_dataset(path: Path, run: Xcompact3dRun) -> BpDataset | None:
-    """The steps of a BP directory, with the grid and the times of its run.
-
-    :returns: None for a series of Tailrace.
-    :raises IoError: it is damaged.
-    """
+    """The steps of a BP directory, with the grid and the times of its run. Returns None for a series of Tailrace."""
     from tailrace.formats.generic import bp  # loads h5py
 
     found = bp.dataset_at(path)

@@ -81,10 +81,7 @@ def layout(run: Xcompact3dRun) -> list[str]:
 
 
 def placed(path: Path, run: Xcompact3dRun, dtype: str, cells: Triple) -> dict[str, FlatArray]:
-    """The arrays of a restart file, by their names.
-
-    :param cells: the cells of the pressure.
-    """
+    """The arrays of a restart file, by their names. `cells`: the cells of the pressure."""
     arrays: dict[str, FlatArray] = {}
     offset = 0
     for name in layout(run):

@@ -76,7 +76,6 @@ class Py4Dataset(FlatDataset):
         return Xcompact3dRun(self._where, (nx, ny, nz), (x, ly, z), tuple((k, k) for k in kinds), y, attributes=law)
 
     def _find(self, key: str, field: dict[str, Any]) -> dict[int, Path]:
-        """The files of a field by their numbers."""
         properties = field.get("properties")
         name = properties.get("filename") if isinstance(properties, dict) else None
         if not isinstance(name, str):

@@ -142,10 +142,7 @@ def find_input(directory: Path) -> Path | None:
 
 
 def read_namelist(path: Path, needed: str) -> Namelist:
-    """A namelist file of Xcompact3D.
-
-    :raises IoError: it is not a namelist, or too large.
-    """
+    """A namelist file of Xcompact3D. Raises IoError if it is not a namelist, or too large."""
     try:
         size = path.stat().st_size
         if size > _MOST_BYTES:
@@ -160,10 +157,7 @@ def read_namelist(path: Path, needed: str) -> Namelist:
 
 
 def read_run(path: Path) -> Xcompact3dRun:
-    """Read an input file.
-
-    :raises IoError: it is not a namelist of Xcompact3D, or a value is missing or impossible.
-    """
+    """Read an input file. Raises IoError if it is not a namelist of Xcompact3D, or a value is missing or impossible."""
     nml = read_namelist(path, "BasicParam")
     points = [within(nml, "BasicParam", key, 1, MOST_POINTS) for key in ("nx", "ny", "nz")]
     lengths = [nml.real("BasicParam", key) for key in ("xlx", "yly", "zlz")]

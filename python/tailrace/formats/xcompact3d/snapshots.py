@@ -17,10 +17,7 @@ STATISTIC = re.compile(r"([a-z]\w*)\.dat(\d{1,12})")
 
 
 class Xcompact3dSnapshots(FlatDataset):
-    """The files `NAME-NUMBER.bin` of a directory.
-
-    :param only: read only this file.
-    """
+    """The files `NAME-NUMBER.bin` of a directory. `only`: read only this file."""
 
     pattern = NAME
 
@@ -122,7 +119,6 @@ class Xcompact3dSnapshots(FlatDataset):
                     self.steps[at] = (self.steps[at][0], time)
 
     def _set_grid(self) -> None:
-        """The grid of ux, else of the first file."""
         first = self._files[0]
         shape = fitting(self.directory / first.get("ux", min(first.values())), self._shapes).shape
         self.grid = self.run.grid(shape, self.coarsening)

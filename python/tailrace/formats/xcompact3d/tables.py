@@ -159,10 +159,7 @@ def _columns(path: Path, count: int) -> list[str]:
 
 
 def table_at(path: Path, run: Callable[[], Xcompact3dRun | None]) -> Dataset | None:
-    """The table of a run at a path; None for another file.
-
-    :raises IoError: it is damaged.
-    """
+    """The table of a run at a path; None for another file. Raises IoError if it is damaged."""
     try:
         if path.name == HISTORY:
             known = run()

@@ -20,10 +20,7 @@ _CODES = {name: code for code, name in KINDS.items()}
 
 @dataclass
 class WrittenRun:
-    """The known data of a run that is written.
-
-    :param every: ioutput: time steps between two numbers of files.
-    """
+    """The known data of a run that is written. `every`: ioutput: time steps between two numbers of files."""
 
     run: Xcompact3dRun
     every: int
@@ -34,10 +31,7 @@ class WrittenRun:
 
 
 def run_of(path: Path, grid: UniformGrid | None, points: Triple, attributes: Mapping[str, Attribute]) -> Xcompact3dRun:
-    """A run with this grid.
-
-    :raises InputError: Xcompact3D cannot have such a grid.
-    """
+    """A run with this grid. Raises InputError if Xcompact3D cannot have such a grid."""
     grid = grid or UniformGrid(points)
     if any(abs(start) > 1e-6 * step for start, step in zip(grid.origin, grid.spacing, strict=True)):
         raise InputError(

@@ -145,7 +145,6 @@ class Xcompact3dWriter(Writer):
             raise InputError(f"{self.path}: a step of Xcompact3D must have a variable")
 
     def _begin(self, index: int, time: float, variables: Mapping[str, Stored]) -> WrittenRun:
-        """The known data of the run, at the first step."""
         named = next((one for name, one in variables.items() if name != "pp"), next(iter(variables.values())))
         points: Triple = self.grid.points if self.grid else named.shape
         attributes = with_istret(self.attributes)
@@ -182,7 +181,6 @@ class Xcompact3dWriter(Writer):
         raise InputError(f"option {name} = {text!r}: expected a number greater than 0")
 
     def _agrees(self, told: WrittenRun) -> bool:
-        """Whether an input file of the same run exists."""
         path = self._directory / "input.i3d"
         if not os.path.lexists(path):
             return False

@@ -39,10 +39,7 @@ class Frames:
     notes: tuple[str, ...] = ()
 
     def times(self) -> list[float]:
-        """The time of each frame.
-
-        :raises IoError: the marks of a record are wrong, or a time is no number.
-        """
+        """The time of each frame. Raises IoError if the marks of a record are wrong, or a time is no number."""
         with open_regular(self.path, "rb", buffering=0) as file:
             return [self._time(file.fileno(), at) for at in range(self.count)]
 
@@ -53,18 +50,12 @@ class Frames:
             return [float(self._value(file.fileno(), place, self.real)) for place in places]
 
     def time_of(self, at: int) -> float:
-        """The time of a frame.
-
-        :raises IoError: as `times`.
-        """
+        """The time of a frame. Raises IoError as `times` does."""
         with open_regular(self.path, "rb", buffering=0) as file:
             return self._time(file.fileno(), at)
 
     def value_at(self, offset: int) -> float:
-        """The real number at a byte of the file.
-
-        :raises IoError: the file ends before.
-        """
+        """The real number at a byte of the file. Raises IoError if the file ends before."""
         with open_regular(self.path, "rb", buffering=0) as file:
             return float(self._value(file.fileno(), offset, self.real))
 

@@ -22,10 +22,7 @@ _MOST_CHUNK = 64 << 20  # bytes
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
-    """A file, open to read.
-
-    :raises IoError: it is gone, or the part that is read is damaged.
-    """
+    """A file, open to read. Raises IoError if it is gone, or the part that is read is damaged."""
     from tailrace.formats import hdf5_file
 
     try:
@@ -101,10 +98,7 @@ def number(file: h5py.File, name: str, kind: str, default: int | None = None) ->
 
 
 def time_of(file: h5py.File, name: str = "time") -> float:
-    """A time.
-
-    :raises IoError: it is missing, or no finite number.
-    """
+    """A time. Raises IoError if it is missing, or no finite number."""
     time = float(number(file, name, "f"))
     if not np.isfinite(time):
         raise IoError(f"{file.filename}: its {name} is {time}, no finite number: the file is damaged")

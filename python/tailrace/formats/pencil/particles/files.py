@@ -138,7 +138,6 @@ def _value(path: Path, offset: int, dtype: str) -> float:
 
 
 def _names_of(run: PencilRun, count: int) -> list[str]:
-    """The names of the properties of particles: from `particle_index.pro`, else `property1`, ..."""
     listed = {int(number): name for name, number in _INDEX.findall(run.texts["particle_index.pro"])}
     names: list[str] = []
     for at in range(1, count + 1):

@@ -30,7 +30,6 @@ class Hdf5Lists(PencilDataset):
 
     :param path: a file, or the data directory of several.
     :param files: the files, all of one kind.
-    :raises IoError: a file is damaged.
     """
 
     def __init__(self, path: Path, run: PencilRun, files: Sequence[Path]) -> None:
@@ -52,8 +51,6 @@ class Hdf5Lists(PencilDataset):
 
 
 class _ListFile:
-    """The lists of one file."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         match = _NAME.fullmatch(path.name)

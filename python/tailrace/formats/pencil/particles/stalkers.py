@@ -27,7 +27,6 @@ class Stalkers(ParticleDataset):
     one particle after the other.
 
     :param path: the file of any process.
-    :raises IoError: a file is damaged.
     """
 
     def __init__(self, path: Path, run: PencilRun) -> None:

@@ -65,7 +65,6 @@ def averages_at(path: Path, run: PencilRun, parameters: Mapping[str, str] | None
 
 
 def _names(run: PencilRun, over: str, parameters: Mapping[str, str]) -> tuple[str, ...]:
-    """The names from the parameter, or from the list that the run has read."""
     if "names" in parameters:
         names = tuple(name.strip() for name in parameters["names"].split(","))
         wrong = next((name for name in names if not re.fullmatch(r"\w{1,64}", name)), None)

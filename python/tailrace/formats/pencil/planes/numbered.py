@@ -36,10 +36,7 @@ def is_numbered(path: Path) -> bool:
 
 
 class Numbered(PlaneDataset):
-    """Averages, or the slices of one field.
-
-    :raises IoError: the file is damaged, or of another size than the run.
-    """
+    """Averages, or the slices of one field. Raises IoError if the file is damaged, or of another size than the run."""
 
     def __init__(self, path: Path, run: PencilRun) -> None:
         self._is_slice = path.parent.name == "slices"
@@ -82,10 +79,7 @@ class Numbered(PlaneDataset):
         return tuple(n for axis, n in zip("zyx", reversed(self._shape), strict=True) if axis in self._axes)
 
     def variables(self, position: int) -> dict[str, Stored]:
-        """See `Dataset.variables`: each group has its own, because a run can start and end averages.
-
-        :raises IoError: the group is damaged.
-        """
+        """See `Dataset.variables`: each group has its own, because a run can start and end averages."""
         if position not in self._stored:
             with open_hdf5(Path(self.path)) as file:
                 found = self._variables(file, self._groups[position])

@@ -28,7 +28,6 @@ class TextAverages(PlaneDataset):
 
     :param names: names of the averages; () if unknown.
     :param count: their number; 0 if unknown.
-    :raises IoError: the text is damaged or cut off.
     """
 
     def __init__(

@@ -88,10 +88,7 @@ class Dimensions:
 
 
 def read_dim(path: Path) -> Dimensions:
-    """Sizes and precision from a `dim.dat`.
-
-    :raises IoError: it is wrong; the message names the line.
-    """
+    """Sizes and precision from a `dim.dat`. Raises IoError if it is wrong; the message names the line."""
     lines = [line.split() for line in read_text(path).splitlines()[:8] if line.strip()]
     if len(lines) != 4:
         raise IoError(f"{path}: has {len(lines)} lines; expected 4: sizes, precision, ghost zones, processes")

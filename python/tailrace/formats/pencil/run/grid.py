@@ -78,10 +78,7 @@ class Points:
         return Points((x, y, z), self.ghosts, self.order)
 
     def placed(self, ghosts: bool, boundaries: tuple[str, str, str] | None) -> UniformGrid:
-        """The grid for users.
-
-        :param ghosts: with ghost zones.
-        """
+        """The grid for users, with ghost zones if `ghosts`."""
         used = [
             axis.points if ghosts else axis.points[g : axis.points.size - g]
             for axis, g in zip(self.axes, self.ghosts, strict=True)
@@ -115,10 +112,7 @@ def read_points(data: Path, dim: Dimensions, place: Callable[[int], Triple]) -> 
 
 
 def read_grid_file(path: Path, dim: Dimensions) -> Points:
-    """A `grid.dat` of the whole box or of one process.
-
-    :raises IoError: it is damaged or of another size.
-    """
+    """A `grid.dat` of the whole box or of one process. Raises IoError if it is damaged or of another size."""
     held = dim.held
     with Records(path) as records:
         order = records.order

@@ -48,7 +48,6 @@ def _best(listed: list[str], written: str | None) -> str | None:
 
 
 def _component(written: str | None) -> str | None:
-    """The name of a component: ux of uu1."""
     if written and (match := re.fullmatch(r"([a-z])\1([123])", written)):
         return match[1] + "xyz"[int(match[2]) - 1]
     return written

@@ -49,7 +49,6 @@ class PencilSnapshots(Dataset):
         self._tell_parameters()
         self.files = [str(path) for path in self._files()]
 
-    # ---- what there is -----------------------------------------------------------------------------------------------
     def variables(self, position: int) -> dict[str, Stored]:
         """The stored fields."""
         stored = self._snapshots[position].variables()
@@ -88,7 +87,6 @@ class PencilSnapshots(Dataset):
             self.notes.append(f"Only the first {_MOST_FILES} files are listed.")
         return found[:_MOST_FILES]
 
-    # ---- reading -----------------------------------------------------------------------------------------------------
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a field, stored or derived."""
         snapshot = self._snapshots[position]
@@ -108,7 +106,6 @@ class PencilSnapshots(Dataset):
             return damage
         return [line for name in self.variables(position) if (line := not_finite(self, position, name))]
 
-    # ---- what the files say of all -----------------------------------------------------------------------------------
     def _tell_grid(self) -> None:
         points = self._run.points
         if points is None:
@@ -178,18 +175,12 @@ def _numbered(snapshots: list[Snapshot]) -> list[tuple[int, float]]:
 
 
 def opened(source: SnapshotSource, run: PencilRun) -> Snapshot:
-    """Open a snapshot of any kind.
-
-    :raises IoError: it is damaged.
-    """
+    """Open a snapshot of any kind. Raises IoError if it is damaged."""
     return Hdf5Snapshot(source, run.dim) if source.is_hdf5 else FortranSnapshot(run, source)
 
 
 def ghosts_wanted(path: Path, parameters: Mapping[str, str]) -> bool:
-    """The parameters "ghosts" and its opposite "trim", "true" or "false".
-
-    :raises InputError: another name or value.
-    """
+    """The parameter "ghosts", or its opposite "trim": "true" or "false". Raises InputError for other values."""
     found = False
     for name, value in parameters.items():
         if name not in ("ghosts", "trim"):

@@ -46,10 +46,7 @@ class ColumnsFile:
         self._parts.append((name, box.start[1], np.array(values).reshape(-1)))
 
     def finish(self) -> None:
-        """Write the file.
-
-        :raises InputError: a time step occurs twice; the format can hold it only once.
-        """
+        """Write the file. Raises InputError if a time step occurs twice; the format can hold it only once."""
         parts = self._comm.gather(self._parts)
         on_root(self._comm, lambda: self._write([one for some in parts or [] for one in some]))
 

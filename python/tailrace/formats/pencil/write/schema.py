@@ -23,10 +23,7 @@ _COUNTS = ("mvar", "maux", "mglobal", "nprocx", "nprocy", "nprocz")
 
 
 def put(group: h5py.Group, name: str, value: int | str | float | NDArray[Any], real: str = "f8") -> None:
-    """Write a value as the Pencil Code writes it.
-
-    :param real: the type of real numbers, "f4" or "f8".
-    """
+    """Write a value as the Pencil Code writes it. `real`: the type of real numbers, "f4" or "f8"."""
     if isinstance(value, str):
         kind = h5py.h5t.C_S1.copy()
         kind.set_size(h5py.h5t.VARIABLE)
