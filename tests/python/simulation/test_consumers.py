@@ -1,0 +1,80 @@
+"""Consumers take steps wherever they come from: from a running simulation, and from the files that it wrote."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from tailrace.analysis.results import ResultSink
+from tailrace.analysis.script import load
+from tailrace.analysis.script_runner import ScriptRunner
+from tailrace.case.case import case_from_document
+from tailrace.case.sections import OutputSection
+from tailrace.consumers.analysis import Analysis
+from tailrace.consumers.consumer import Consumer
+from tailrace.consumers.output import Output
+from tailrace.io.time_series import read_time_series
+
+DOCUMENT = {
+    "case": {"flow": "taylor-green", "reynolds": 100.0},
+    "grid": {"points": [16, 12, 10], "lengths": [6.0, 5.0, 4.0], "boundaries": ["periodic", "free-slip", "periodic"]},
+    "time": {"dt": 0.01, "steps": 6},
+    "output": [{"name": "snapshots", "fields": ["ux", "q"], "every": 2, "engine": "hdf5"}],
+    "analysis": [{"script": "enstrophy", "every": 2}],
+}
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = case_from_document(DOCUMENT, source="test", directory=Path())
+    assert tr.Simulation(case, MPI.COMM_SELF).run() == 0
+    return case
+
+
+def drive(consumer: Consumer, series: tr.Series) -> None:
+    for step in series:
+        if consumer.wants(step.index, step.time):
+            consumer.take(step)
+    consumer.flush()
+    consumer.close()
+
+
+def test_an_output_takes_steps_of_files(case):
+    """What it writes again is what the run wrote, of the steps that it wants, with another engine."""
+    section = OutputSection(name="copy", fields=["ux", "q"], every=4, engine="raw", path="copy")
+    with tr.open("snapshots.h5") as stored:
+        attributes = {name: value for name, value in stored.attributes.items() if "/" not in name}
+        copy = Output(section, case.time, stored.grid, MPI.COMM_SELF, attributes=attributes, resume_step=None)
+        drive(copy, stored)
+        again = tr.open("copy")
+        assert [step.index for step in again] == [0, 4]
+        for step in again:
+            for name in ("ux", "q"):
+                np.testing.assert_array_equal(step.read(name), stored[step.index // 2].read(name))
+
+
+def test_an_analysis_takes_steps_of_files(case):
+    """It returns what it returned inside the run, where `q` and the velocity came from the solver."""
+    with tr.open("snapshots.h5") as stored:
+        script = load("q2.py", Path(write_script()), "after")
+        sink = ResultSink(
+            Path("again"), "after", MPI.COMM_SELF, stored[0].operators,
+            engine="hdf5", attributes=stored.attributes, provenance={}, resume_step=None,
+        )  # fmt: skip
+        drive(Analysis(ScriptRunner(script, MPI.COMM_SELF), sink, "stop", print), stored)
+        rows = read_time_series("again/after.csv")
+        assert rows["step"].tolist() == [0, 2, 4, 6]
+        inside = np.ones(12)
+        inside[[0, -1]] = 0.5  # planes of symmetry belong to the box by half
+        means = [np.average((step.read("q") ** 2).mean(axis=(0, 2)), weights=inside) for step in stored]
+        np.testing.assert_allclose(rows["q2"], means, rtol=1e-12)
+
+
+def write_script() -> str:
+    Path("q2.py").write_text(
+        "import tailrace as tr\n\n\ndef analyse(step):\n    return {'q2': tr.mean(step['q'] ** 2)}\n"
+    )
+    return "."
