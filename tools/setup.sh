@@ -107,9 +107,12 @@ have_adios2() {
   done
   return 1
 }
+adios2=()
 if ! have_adios2; then
   ADIOS2_ROOT=$(tools/build_adios2.sh "$python" | tail -n 1)
   export ADIOS2_ROOT
+  # Named, because a build folder remembers the ADIOS2 that it found first.
+  adios2=(--config-settings=cmake.define.ADIOS2_DIR="$ADIOS2_ROOT/lib/cmake/adios2")
 fi
 
 # ---- this package ----------------------------------------------------------------------------------------------------
@@ -144,6 +147,7 @@ if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
     --config-settings=cmake.define.TAILRACE_BUILD_TESTS=ON \
     --config-settings=cmake.define.TAILRACE_WERROR="$werror" \
     --config-settings=cmake.define.TAILRACE_UNITY="$unity" \
+    "${adios2[@]}" \
     "${editable[@]}" .
   echo "$state" >.venv/tailrace-sources
 fi

@@ -224,7 +224,14 @@ class SeriesOf(ABC, Generic[OneStep]):
 
     @property
     def steps(self) -> Steps[OneStep]:
-        """The complete steps, in order; in a stream those received so far, and only the last one can be read."""
+        """The complete steps, in order. In a stream: the steps received so far; only the last one can be read.
+
+        >>> with tr.open("run.h5", "w") as series:
+        ...     series.write_step(0.5, index=100, p=np.ones((8, 12, 16)))
+        >>> with tr.open("run.h5") as series:
+        ...     print(len(series.steps), series.steps[-1].index)
+        1 100
+        """
         return Steps(self.path, self._handle.reader().steps(), self._step)
 
     @property

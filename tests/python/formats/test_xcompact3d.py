@@ -263,8 +263,8 @@ def test_the_channel_spins_up_as_there(tmp_path):
     text = text.replace("&Statistics", "&Statistics\nwrotation = 0.12\nspinup_time = 51")
     case, _ = read(tmp_path, text)
     assert case.forcing.coriolis == (0.0, 0.0, -0.12)
-    assert case.forcing.rotation(49.5e-3) == (0.0, 0.0, -0.12), "step 50 has its middle there"
-    assert case.forcing.rotation(50.5e-3) == (0.0, 0.0, 0.0)
+    assert case.forcing.coriolis_at(49.5e-3) == (0.0, 0.0, -0.12), "step 50 has its middle there"
+    assert case.forcing.coriolis_at(50.5e-3) == (0.0, 0.0, 0.0)
     assert case.forcing.flow_rate == pytest.approx(2 / 3)
     assert read(tmp_path, text.replace("= 51", "= 1"))[0].forcing.coriolis == (0.0, 0.0, 0.0)
 

@@ -154,7 +154,7 @@ def test_a_list_keeps_its_columns(path):
 
 def test_a_deferred_array_lives_until_the_end_of_the_step(tmp_path, monkeypatch):
     """Also one that nobody else holds; the core reads its memory in end_step."""
-    array, core, kept = components()[0].copy(), Handle.core, []
+    array, core, kept = components()[0].copy(), Handle.writer, []
     alive, values = weakref.ref(array), array.copy()
 
     def watched(handle):
@@ -166,7 +166,7 @@ def test_a_deferred_array_lives_until_the_end_of_the_step(tmp_path, monkeypatch)
         out.write("a", array, deferred=True)
         del array
         with monkeypatch.context() as patched:
-            patched.setattr(Handle, "core", watched)
+            patched.setattr(Handle, "writer", watched)
             out.end_step()
         assert kept == [True] and alive() is None, "and no longer"
     np.testing.assert_array_equal(tr.open(tmp_path / "run")[0]["a"], values)
