@@ -6,8 +6,6 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
-#include <hdf5.h>
-
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/adios2/session.hpp>
@@ -22,6 +20,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <hdf5.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -16,8 +16,8 @@ namespace tailrace::io {
 /// program.
 std::vector<StepLog::Line> earlier_lines(StepLog &log);
 
-/// The names of files of other programs: what is in the directory, or what the first line of the earlier series lists and
-/// is still there.
+/// The names of files of other programs: what is in the directory, or what the first line of the earlier series lists
+/// and is still there.
 nlohmann::json foreign_files_in(const std::string &directory, const std::vector<StepLog::Line> &earlier);
 
 /// Throws IoError if the first line lists the file and it is still there.
