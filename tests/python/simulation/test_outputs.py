@@ -324,21 +324,7 @@ def test_what_the_files_say_of_the_run(run):
 
 def test_parameters_that_no_engine_knows(tmp_path):
     (tmp_path / "flow.py").write_text(FLOW)
-    (tmp_path / "case.toml").write_text(
-        f"""
-[case]
-flow = "flow.py:velocity"
-reynolds = 200.0
-[grid]
-points = {list(NODES)}
-lengths = {list(LENGTHS)}
-boundaries = ["periodic", "free-slip", "periodic"]
-[time]
-dt = 0.01
-steps = 1
-"""
-        + block("raw", "raw", "out", extra="[output.parameters]\nioutpt = 2")
-    )
+    (tmp_path / "case.toml").write_text(CASE + block("raw", "raw", "out", extra="[output.parameters]\nioutpt = 2"))
     result = mpi_run.tailrace("run", "case.toml", cwd=tmp_path, ranks=2, limit=60)
     assert result.code == 1
     assert "ioutpt" in result.err

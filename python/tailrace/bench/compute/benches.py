@@ -74,11 +74,10 @@ class TransposeBench(Bench):
     def jobs(self, directories: dict[str, Path], started: int | None = None) -> list[Job]:
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
-        from .rounds import ComputeSetting, check_transposes
+        from .rounds import ComputeSetting, checked_transposes
         from .transposes import METHODS, TransposeProgram
 
-        methods = tuple(self.methods) or METHODS
-        check_transposes(methods)
+        methods = checked_transposes(self.methods, METHODS)
         if "auto" in methods:
             raise ValueError(f"--transpose auto: is what is found out here; expected some of {', '.join(METHODS)}")
         jobs = []
@@ -115,12 +114,11 @@ class SolverBench(Bench):
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .flow import flow_of
-        from .rounds import ComputeSetting, check_transposes
+        from .rounds import ComputeSetting, checked_transposes
         from .steps import SolverProgram
 
         check_precision(self.precision)
-        transposes = tuple(self.transposes) or ("auto",)
-        check_transposes(transposes)
+        transposes = checked_transposes(self.transposes)
         kinds = [flow_of(text) for text in self.flows or ("periodic", "free-slip")]
         jobs = []
         for ranks in self.sizes.counts(started):
@@ -154,11 +152,10 @@ class AnalysisBench(Bench):
         """One job for each number of ranks; see `Bench.jobs`."""
         from ..ranks.job import Job
         from .operators import OPERATIONS, AnalysisProgram
-        from .rounds import ComputeSetting, check_transposes
+        from .rounds import ComputeSetting, checked_transposes
 
         check_precision(self.precision)
-        transposes = tuple(self.transposes) or ("auto",)
-        check_transposes(transposes)
+        transposes = checked_transposes(self.transposes)
         operations = tuple(word.strip() for word in self.operations.split(",")) if self.operations else (*OPERATIONS,)
         for name in operations:
             if name not in OPERATIONS:

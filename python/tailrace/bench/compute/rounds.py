@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import prod
@@ -158,8 +158,12 @@ class Streams:
         return clock.stop()
 
 
-def check_transposes(words: Iterable[str]) -> None:
-    """:raises ValueError: a word is not a method of transposing."""
+def checked_transposes(words: Sequence[str], default: tuple[str, ...] = ("auto",)) -> tuple[str, ...]:
+    """The methods of transposing that were given, or the default if none was.
+
+    :raises ValueError: a word is not a method of transposing.
+    """
     for word in words:
         if word not in TRANSPOSES:
             raise ValueError(f"--transpose {word}: expected one of {', '.join(TRANSPOSES)}")
+    return tuple(words) or default

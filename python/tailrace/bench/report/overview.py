@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..records.records import Cell
 from ..records.results import BenchResults
 from ..records.summary import Summary
 from .verdicts import Verdict, verdicts
@@ -28,11 +27,6 @@ class Overview:
     def verdicts(self) -> list[Verdict]:
         """One verdict for each setting."""
         return verdicts(self.results, self.settings)
-
-    @cached_property
-    def by_setting(self) -> dict[Cell, Verdict]:
-        """The verdicts by their settings."""
-        return {one.setting: one for one in self.verdicts}
 
     @cached_property
     def variants(self) -> list[str]:
