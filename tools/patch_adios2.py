@@ -1,8 +1,8 @@
 """Change ADIOS2's source before tools/build_adios2.sh builds it: python3 patch_adios2.py FOLDER.
 
-Each change replaces a line that must be there as often as it says: another version of ADIOS2 stops here, and is looked
-at. Our library knows an ADIOS2 with these changes at run time by the functions `tailrace_adios2_...`, and calls them:
-src/tailrace/io/sst/network/our_adios2.hpp.
+Each change replaces a line, or lines that follow one another, which must be there as often as it says: another version
+of ADIOS2 stops here, and is looked at. Our library knows an ADIOS2 with these changes at run time by the functions
+`tailrace_adios2_...`, and calls them: src/tailrace/io/sst/network/our_adios2.hpp, src/tailrace/io/adios2/bp_written.hpp.
 """
 
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 EVPATH = "thirdparty/EVPath/EVPath/"
 SST = "source/adios2/toolkit/sst/cp/"
 BP5_READER = "source/adios2/engine/bp5/BP5Reader.cpp"
+POSIX_FILE = "source/adios2/toolkit/transport/file/FilePOSIX.cpp"
 
 # The stream that this thread has opened to write last; and how many readers a stream has ever admitted, with the socket
 # of each (-1: it is gone), and how many wait.
@@ -34,6 +35,29 @@ extern int tailrace_adios2_readers(void *stream, int *sockets, int room, int *wa
     return count;
 }
 """
+# Our library is told what is handed over to be written, so that it can compare it with what is in the file. WriteV hands
+# some of its pieces on to Write, which must not tell them again.
+WRITTEN = """static void (*TailraceWrote)(const char *name, const void *data, size_t size, size_t start);
+static thread_local bool TailraceTold = false;
+extern "C" __attribute__((visibility("default"))) void
+tailrace_adios2_on_write(void (*wrote)(const char *name, const void *data, size_t size, size_t start))
+{
+    TailraceWrote = wrote;
+}
+struct TailraceTelling
+{
+    TailraceTelling() { TailraceTold = true; }
+    ~TailraceTelling() { TailraceTold = false; }
+};
+"""
+# What the destructor of an engine does that was not closed, after an error: an exception in it ends the program. Whether
+# the output is complete is known, and said, by the program.
+DESTRUCTOR = """{{
+try {{
+{}UpdateActiveFlag(false);
+}} catch (const std::exception &) {{
+}}
+m_IsOpen = false;"""
 # file, line (without its indentation), how often it is there, what takes its place
 CHANGES = [
     # A connection is known by this number alone, and process number plus time are equal on two nodes of one job.
@@ -138,6 +162,46 @@ CHANGES = [
         "{ Position -= 2 * sizeof(uint64_t); break; }\n"
         "MMI.MetaMetaID = buffer.Data() + Position;",
     ),
+    # After a writev that was cut short or interrupted, the piece in which it ended was written a second time.
+    (POSIX_FILE, "for (; c < iovcnt; ++c)", 1, "for (++c; c < iovcnt; ++c)"),
+    # After a close that failed, the destructor closed the same number again, which may be another file by then.
+    (
+        POSIX_FILE, "const int status = close(m_FileDescriptor);", 1,
+        "const int status = close(m_FileDescriptor);\nm_IsOpen = false;",
+    ),
+    (
+        POSIX_FILE, "void FilePOSIX::Write(const char *buffer, size_t size, size_t start)", 1,
+        WRITTEN + "void FilePOSIX::Write(const char *buffer, size_t size, size_t start)",
+    ),
+    (
+        POSIX_FILE, "start = static_cast<size_t>(pos);\n}", 1,
+        "start = static_cast<size_t>(pos);\n}\n"
+        "if (TailraceWrote && !TailraceTold) TailraceWrote(m_Name.c_str(), buffer, size, start);",
+    ),
+    (
+        POSIX_FILE, "static constexpr size_t WritevMaxBytes = INT32_MAX;", 1,
+        "static constexpr size_t WritevMaxBytes = INT32_MAX;\n"
+        "const TailraceTelling telling;\n"
+        "size_t at = TailraceWrote ? static_cast<size_t>(lseek(m_FileDescriptor, 0, SEEK_CUR)) : 0;\n"
+        "for (int i = 0; TailraceWrote && i < iovcnt; at += iov[i++].iov_len)\n"
+        "TailraceWrote(m_Name.c_str(), iov[i].iov_base, iov[i].iov_len, at);",
+    ),
+    *(
+        (
+            f"source/adios2/engine/{kind.lower()}/{kind}Writer.cpp",
+            "{\nif (Verbose)\n{\n"
+            f'std::cerr << "{kind} Writer \\"" << m_Name << "\\" Destroyed without a prior Close()."\n'
+            '<< std::endl;\nstd::cerr << "This may result in corrupt output." << std::endl;\n}\n'
+            f"{before}UpdateActiveFlag(false);\nm_IsOpen = false;",
+            1, DESTRUCTOR.format(guard),
+        )
+        for kind, before, guard in (
+            ("BP4", "// at least close metadata index file\n", ""),
+            (
+                "BP5", "// close metadata index file\nif (m_Comm.Rank() == 0)\n", "if (m_Comm.Rank() == 0) ",
+            ),
+        )
+    ),
 ]  # fmt: skip
 # Most of the time of the compiler goes into the headers that 141 sources share, so that it takes several at once. These
 # sources cannot be beside others, and one header lacks its guard.
@@ -155,11 +219,12 @@ def main(source: Path) -> str | None:
     for name, line, count, instead in CHANGES:
         path = source / name
         lines = path.read_text(encoding="utf-8").split("\n")
-        found = [number for number, text in enumerate(lines) if text.strip() == line]
+        bare, wanted = [text.strip() for text in lines], line.split("\n")
+        found = [at for at in range(len(lines)) if bare[at : at + len(wanted)] == wanted]
         if len(found) != count:
             return f"{path}: expected {count} lines '{line}', found {len(found)}. To fix this, adapt {__file__}"
-        for number in found:
-            lines[number] = instead
+        for at in reversed(found):
+            lines[at : at + len(wanted)] = [instead]
         path.write_text("\n".join(lines), encoding="utf-8")
     with (source / "source/adios2/CMakeLists.txt").open("a", encoding="utf-8") as file:
         file.write(UNITY)

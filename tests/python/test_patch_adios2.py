@@ -9,6 +9,26 @@ EVPATH, BP5 = "thirdparty/EVPath/EVPath/", "source/adios2/engine/bp5/"
 SST = "source/adios2/toolkit/sst/cp/"
 CALLS = "Stream->CPInfo = CP_getCPInfo(Stream->ConfigParams->ControlModule);"
 WRITER_OPEN = "SstStream SstWriterOpen(const char *Name, SstParams Params, SMPI_Comm comm)"
+POSIX_WRITE = "void FilePOSIX::Write(const char *buffer, size_t size, size_t start)"
+
+
+def destructor(kind, before):
+    return "\n".join(
+        [
+            "{",
+            "    if (Verbose)",
+            "    {",
+            f'        std::cerr << "{kind} Writer \\"" << m_Name << "\\" Destroyed without a prior Close()."',
+            "                  << std::endl;",
+            '        std::cerr << "This may result in corrupt output." << std::endl;',
+            "    }",
+            *before,
+            "    UpdateActiveFlag(false);",
+            "    m_IsOpen = false;",
+        ]
+    )
+
+
 LINES = {
     EVPATH + "cm.c": ["uint64_t seed = getpid() + time(NULL);"],
     EVPATH + "cmsockets.c": [
@@ -38,6 +58,15 @@ LINES = {
         "while (Position < buffer.m_Buffer.size())",
         "MMI.MetaMetaID = buffer.Data() + Position;",
     ],
+    "source/adios2/toolkit/transport/file/FilePOSIX.cpp": [
+        POSIX_WRITE,
+        "    start = static_cast<size_t>(pos);\n}",
+        "for (; c < iovcnt; ++c)",
+        "static constexpr size_t WritevMaxBytes = INT32_MAX;",
+        "const int status = close(m_FileDescriptor);",
+    ],
+    "source/adios2/engine/bp4/BP4Writer.cpp": [destructor("BP4", ["    // at least close metadata index file"])],
+    BP5 + "BP5Writer.cpp": [destructor("BP5", ["    // close metadata index file", "    if (m_Comm.Rank() == 0)"])],
 }
 
 
@@ -58,7 +87,8 @@ def patch(place):
 def test_each_line_is_replaced(tmp_path):
     source(tmp_path, LINES)
     assert patch(tmp_path).returncode == 0
-    cm, sockets, common, internal, sst_reader, writer, reader = ((tmp_path / name).read_text() for name in LINES)
+    texts = ((tmp_path / name).read_text() for name in LINES)
+    cm, sockets, common, internal, sst_reader, writer, reader, posix, bp4, bp5 = texts
     assert "getentropy(&seed" in cm
     assert sockets.count("l_linger = 1;") == 2
     order = ["void tailrace_adios2_ask(", "!tailrace_ask(sock, 1)", "MSG_PEEK", "socket_conn_data = create"]
@@ -75,6 +105,15 @@ def test_each_line_is_replaced(tmp_path):
     assert writer.index("int tailrace_adios2_readers(") < writer.index(WRITER_OPEN)
     assert writer.index("Stream->Status = Established;") < writer.index("TailraceOpened = Stream;")
     assert reader.index(">= 2 * sizeof(uint64_t))") < reader.index("> rest") < reader.index("MMI.MetaMetaID = ")
+    assert "for (++c; c < iovcnt; ++c)" in posix
+    assert posix.index("tailrace_adios2_on_write(") < posix.index(POSIX_WRITE) < posix.index("TailraceWrote(m_Name")
+    assert posix.index("TailraceTelling telling;") < posix.index("iov[i].iov_base")
+    assert posix.index("= close(m_FileDescriptor)") < posix.index("m_IsOpen = false;")
+    for text in (bp4, bp5):
+        assert "Destroyed without" not in text
+        order = ["try {", "UpdateActiveFlag(false);", "} catch", "m_IsOpen = false;"]
+        assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)
+        assert text.count("UpdateActiveFlag") == 1
     core = tmp_path / "source/adios2"
     assert "UNITY_BUILD ON" in (core / "CMakeLists.txt").read_text()
     assert (core / "operator/OperatorFactory.h").read_text() == "#pragma once\nstruct Factory;\n"

@@ -11,6 +11,7 @@
 #include <tailrace/io/adios2/session.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/h5/h5.hpp>
+#include <tailrace/io/h5/termination.hpp>
 #include <tailrace/io/sidecar/sidecar_engine.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
 #include <tailrace/io/storage/files.hpp>
@@ -65,7 +66,9 @@ public:
       throw IoError(
           fmt::format("cannot read {}: it has no array '{}' of the type that series.jsonl says", path_, name));
     variable.SetSelection({bp::dims(box.start), bp::dims(box.count)});
+    const h5::Failures failures; // ADIOS2 does not look at what HDF5 returns
     engine_.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+    failures.check(fmt::format("read {} of {}", name, path_));
   }
 
 private:
@@ -95,6 +98,7 @@ private:
   StepMetadata metadata_of_root(const StepMetadata &metadata) const;
   void reserve(std::int64_t more);
   void meet(const std::string &verb, const std::function<void()> &work);
+  void close_file();
   void finish_file();
 
   std::optional<Adios2Io> adios_; ///< only if the series is open to write
@@ -158,7 +162,11 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
 void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
   const std::string path = open_file();
   try {
-    guarded_write(request_.comm, failure_timeout_, "HDF5", path, [&] { translate(verb + " " + path, work); });
+    guarded_write(request_.comm, failure_timeout_, "HDF5", path, [&] {
+      const h5::Failures failures; // ADIOS2 does not look at what HDF5 returns
+      translate(verb + " " + path, work);
+      failures.check(verb + " " + path);
+    });
   } catch (const Error &error) {
     failure_ = error.what();
     throw;
@@ -207,6 +215,16 @@ void AdiosHdf5Engine::finish_file() {
   sync_path(open_file());
 }
 
+void AdiosHdf5Engine::close_file() {
+  try {
+    meet("close", [&] { engine_.Close(); });
+  } catch (...) {
+    h5::skip_termination();
+    throw;
+  }
+  engine_ = {};
+}
+
 void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
   const StepMetadata everyones = metadata_of_root(metadata);
   const StepInfo info{step_.at("index"), step_.at("time")};
@@ -221,8 +239,7 @@ void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
       output_.define_attributes(attributes(), request_.grid, true);
       engine_.EndStep();
     });
-    meet("close", [&] { engine_.Close(); });
-    engine_ = {};
+    close_file();
   }
   request_.comm.agree([&] { root() ? finish_file() : void(); });
   SidecarEngine::end_step(metadata);
@@ -230,14 +247,16 @@ void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
 
 void AdiosHdf5Engine::abandon_step() noexcept {
   try {
-    const h5::Quiet quiet;
+    const h5::Failures failures;
     std::optional<FileWatch> watch; // HDF5 writes when it closes, and may fail again
     if (!failure_.empty())
       watch.emplace(request_.comm, open_file(), failure_timeout_,
                     fmt::format("{}. HDF5 cannot close the file either", failure_));
     if (engine_)
       engine_.Close();
+    failures.check("close " + open_file());
   } catch (const std::exception &) { // the file is removed
+    h5::skip_termination();
   }
   engine_ = {};
   SidecarEngine::abandon_step();
@@ -257,9 +276,14 @@ void AdiosHdf5Engine::read_stored(std::size_t step, const VariableInfo &variable
       throw IoError(fmt::format("cannot read {}: it has {} bytes and should have {}", path, found, bytes));
     read_.emplace(path);
   }
-  translate(fmt::format("read {} of {}", variable.name, path), [&] {
-    with_type(variable.type, [&](auto zero) { read_->read<decltype(zero)>(variable.name, box, data); });
-  });
+  try {
+    translate(fmt::format("read {} of {}", variable.name, path), [&] {
+      with_type(variable.type, [&](auto zero) { read_->read<decltype(zero)>(variable.name, box, data); });
+    });
+  } catch (const IoError &) {
+    read_.reset(); // ADIOS2 may keep what it was asked for
+    throw;
+  }
 }
 
 } // namespace

@@ -25,6 +25,7 @@
 #include <tailrace/io/storage/own_files.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
@@ -63,6 +64,9 @@ public:
 
 private:
   template <class Work> auto look(std::size_t step, const std::string &what, Work work) const;
+  void open_alone() const;
+  void drop_reader() const;
+  void cut_index() const noexcept;
   bool root() const { return request_.comm.rank() == 0; }
   bool is_bp4() const { return kind_ == "bp4"; }
   void open();
@@ -87,6 +91,7 @@ private:
   std::optional<BpRecord> record_; ///< open to write, on rank 0
   OwnFiles own_files_;             ///< on rank 0
   std::string sizes_;              ///< BP4: sizes of the data files before the open step, on rank 0
+  std::uintmax_t index_bytes_ = 0; ///< size of md.idx before the open step, on rank 0
   std::int64_t buffered_ = 0;      ///< bytes of the open step on all ranks that ADIOS2 has not yet written
   StepInfo step_;
   std::int64_t own_ = 0;       ///< the part of `buffered_` on this rank
@@ -94,7 +99,8 @@ private:
   std::string own_file_;       ///< data file that only this rank writes; empty: the file is shared
   bool in_step_ = false, asynchronous_ = false;
   bool broken_ = false; ///< ADIOS2 is in a step that it cannot drop
-  std::optional<Adios2Io> adios_;
+  mutable std::optional<Adios2Io> adios_;
+  mutable std::optional<Adios2Io> everyones_; ///< of all ranks, which this one reads with no more, see drop_reader
   bp::Output output_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
   mutable adios2::Engine engine_;
@@ -172,6 +178,8 @@ void BpEngine::open_again() {
 
 /// Opens the series with ADIOS2. Collective.
 void BpEngine::open_engine(adios2::Mode mode) {
+  if (record_)
+    record_->watch();
   meet_in_adios2(request_.comm, options_.failure_timeout, "open " + request_.path,
                  [&] { engine_ = io_.Open(request_.path, mode); });
   request_.comm.agree([&] { // when every rank has cut its file of an earlier series; otherwise after the first step
@@ -201,6 +209,8 @@ void BpEngine::begin_step(const StepInfo &step) {
   }
   request_.comm.agree([&] {
     own_files_.check();
+    if (root())
+      index_bytes_ = bp::size_of_index(request_.path);
     if (root() && is_bp4())
       sizes_ = json(bp::data_sizes(request_.path)).dump();
     translate("begin a step of " + request_.path, [&] { engine_.BeginStep(); });
@@ -274,7 +284,20 @@ void BpEngine::release() const noexcept {
 
 void BpEngine::abandon_step() noexcept {
   broken_ = in_step_;
+  if (root() && in_step_ && !asynchronous_)
+    cut_index();
   release();
+}
+
+/// Takes the open step out of the list of steps, where it may be already if something failed after that.
+void BpEngine::cut_index() const noexcept {
+  if (bp::size_of_index(request_.path) <= index_bytes_)
+    return;
+  try {
+    bp::cut_index(request_.path, index_bytes_);
+  } catch (const IoError &) { // for example a full disk; if this fails too, at least no record has the step
+    static_cast<void>(!::truncate(file("md.idx").c_str(), static_cast<off_t>(index_bytes_)));
+  }
 }
 
 /// Throws InputError for a text of the caller that BP4 could not give back.
@@ -312,16 +335,19 @@ void BpEngine::end_step(const StepMetadata &metadata) {
     meet_in_adios2(request_.comm, options_.failure_timeout, "write " + request_.path, [&] {
       engine_.EndStep();
       own_files_.check();
-      if (record_)
-        note_files(OwnFiles::State::open);
+      if (!record_)
+        return;
+      note_files(OwnFiles::State::open);
+      if (!asynchronous_) // with asynchronous writing the files still grow
+        record_->add_new();
     });
   }
-  in_step_ = false;
-  steps_.push_back(step_);
-  if (root() && !asynchronous_) // with asynchronous writing the files still grow
-    record_->write(attributes_);
   if (request_.sync)
     request_.comm.agree([&] { root() ? sync_files() : void(); });
+  in_step_ = false; // from here on the step counts, and nothing may fail
+  steps_.push_back(step_);
+  if (root() && !asynchronous_)
+    record_->write(attributes_);
 }
 
 void BpEngine::sync_files() const {
@@ -340,12 +366,15 @@ void BpEngine::close() {
   if (request_.mode == Mode::read) { // do not close the engine, see bp::prepare
     engine_ = {};
     io_ = {};
+    everyones_.reset();
     return adios_.reset();
   }
   meet_in_adios2(request_.comm, options_.failure_timeout, "close " + request_.path, [&] {
     if (engine_)
       engine_.Close();
     own_files_.check();
+    if (record_ && !asynchronous_)
+      record_->add_new();
   });
   release();
   if (record_)
@@ -364,13 +393,35 @@ template <class Work> auto BpEngine::look(std::size_t step, const std::string &w
   };
   check();
   try {
+    if (!engine_)
+      open_alone();
     auto found = translate(fmt::format("read {}{}", what, request_.path), [&] { return work(numbers_.at(step)); });
     check();
     return found;
   } catch (const IoError &) {
+    drop_reader();
     check();
     throw;
   }
+}
+
+/// After a read that failed, ADIOS2 keeps what it was asked for, and would read it with the next one, into memory that
+/// may be of something else by then. So the next read begins with an engine of its own, for this rank alone. What all
+/// ranks have opened together stays until all close it.
+void BpEngine::drop_reader() const {
+  engine_ = {};
+  io_ = {};
+  if (!everyones_)
+    everyones_ = std::move(adios_);
+  adios_.reset();
+}
+
+void BpEngine::open_alone() const {
+  translate("open " + request_.path, [&] {
+    adios_.emplace(options_, request_.path, MPI_COMM_SELF);
+    io_ = adios_->io();
+    engine_ = io_.Open(request_.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
+  });
 }
 
 std::vector<VariableInfo> BpEngine::variables(std::size_t step) const {

@@ -24,12 +24,6 @@ constexpr std::int64_t version_position = 37, end_of_metadata_position = 40;
 
 std::string index_path(const std::string &directory) { return (fs::path(directory) / "md.idx").string(); }
 
-std::uintmax_t size_of_index(const std::string &directory) {
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(index_path(directory), missing);
-  return missing ? 0 : size;
-}
-
 void cut(const fs::path &file, std::uintmax_t size) {
   std::error_code failed;
   const std::uintmax_t now = fs::file_size(file, failed);
@@ -42,8 +36,14 @@ void cut(const fs::path &file, std::uintmax_t size) {
     throw IoError(fmt::format("cannot rewind {}: {}", file.string(), failed.message()));
 }
 
-/// Cuts md.idx by putting a shorter file in its place, which is another one for BpView: a reader that has looked at the
-/// old one notices it also when the steps are written again as they were.
+} // namespace
+
+std::uintmax_t size_of_index(const std::string &directory) {
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(index_path(directory), missing);
+  return missing ? 0 : size;
+}
+
 void cut_index(const std::string &directory, std::uintmax_t size) {
   const std::string path = index_path(directory);
   const FileDescriptor index(path, O_RDONLY);
@@ -62,8 +62,6 @@ void cut_index(const std::string &directory, std::uintmax_t size) {
   const FileDescriptor made = replace_file(path, text, true, static_cast<int>(mode));
   static_cast<void>(!::fchmod(made.get(), mode));
 }
-
-} // namespace
 
 int version(const std::string &directory) {
   if (size_of_index(directory) < header_bytes)

@@ -13,6 +13,12 @@ int version(const std::string &directory);
 /// header, and ADIOS2 crashes or reports a wrong version.
 bool has_steps(const std::string &directory);
 
+/// The size of md.idx; 0 without one.
+std::uintmax_t size_of_index(const std::string &directory);
+/// Cuts md.idx by putting a shorter file in its place, which is another one for BpView: a reader that has looked at the
+/// old one notices it also when the steps are written again as they were. Throws IoError.
+void cut_index(const std::string &directory, std::uintmax_t size);
+
 /// Sizes in bytes of the files of values, data.0, data.1 ...
 std::map<std::string, std::uintmax_t> data_sizes(const std::string &directory);
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace tailrace::io {
 
@@ -21,8 +22,6 @@ namespace {
 
 constexpr int record_version = 2;
 constexpr std::int64_t read_bytes = 1 << 20;
-// Bytes in the header of md.idx that say "a writer is active", of BP4 and of BP5. No other written bytes change later.
-constexpr std::int64_t first_flag = 38, last_flag = 39;
 
 const std::vector<std::string> metadata_names{"md.idx", "md.0", "mmd.0"};
 
@@ -59,10 +58,7 @@ void add_bytes(RunningChecksum &sum, const std::string &directory, const std::st
   while (from < to) {
     const std::int64_t count = std::min<std::int64_t>(to - from, read_bytes);
     read_all(file.get(), piece.data(), count, from, path);
-    for (std::int64_t flag = first_flag; name == "md.idx" && flag <= last_flag; ++flag)
-      if (flag >= from && flag < from + count)
-        piece[static_cast<std::size_t>(flag - from)] = 0;
-    sum.add(piece.data(), static_cast<std::size_t>(count));
+    add_metadata(sum, name, piece.data(), count, from);
     from += count;
   }
 }
@@ -118,10 +114,29 @@ void BpRecord::add(const std::string &name) {
     return;
   Part &part = parts_[name];
   const auto bytes = static_cast<std::int64_t>(size);
-  if (bytes < part.bytes) // ADIOS2 has created the file again
-    part = Part{};
+  if (bytes < part.bytes) { // ADIOS2 has created the file again
+    part.sum = RunningChecksum();
+    part.bytes = 0;
+  }
   add_bytes(part.sum, directory_, name, part.bytes, bytes);
   part.bytes = bytes;
+  const auto told = part.written ? part.written->told() : std::nullopt;
+  if (told && (told->bytes != bytes || told->sum != part.sum.text()))
+    throw IoError(fmt::format("cannot write {}: it has {} bytes with the checksum {}, and ADIOS2 wrote {} with {}: the "
+                              "system has lost some of them. To fix this, write elsewhere",
+                              (fs::path(directory_) / name).string(), bytes, part.sum.text(), told->bytes, told->sum));
+}
+
+void BpRecord::watch() {
+  for (const auto &name : metadata_names) {
+    Part &part = parts_[name];
+    part.written = std::make_unique<BpWritten>((fs::path(directory_) / name).string(), part.sum, part.bytes);
+  }
+}
+
+void BpRecord::add_new() {
+  for (const auto &name : metadata_names)
+    add(name);
 }
 
 void BpRecord::write(const Attributes &attributes) noexcept {
@@ -129,9 +144,10 @@ void BpRecord::write(const Attributes &attributes) noexcept {
     json sizes = json::object(), checksums = json::object();
     for (const auto &path : bp_files(directory_))
       sizes[fs::path(path).filename().string()] = fs::file_size(path);
-    for (const auto &name : metadata_names)
-      add(name);
+    add_new();
     for (const auto &[name, part] : parts_) {
+      if (part.bytes == 0) // BP4 has fewer files
+        continue;
       sizes[name] = part.bytes;
       checksums[name] = part.sum.text();
     }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <tailrace/io/adios2/bp_written.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/types.hpp>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,13 +15,19 @@ namespace tailrace::io {
 /// Writes tailrace.json, the record next to the files of BP4 or BP5, again at the end of every step. It holds:
 /// - The sizes of the files: ADIOS2 waits forever for bytes that a data file lacks, so we check the sizes first.
 /// - Checksums of the metadata files (md.idx, md.0, mmd.0), because a wrong bit there makes ADIOS2 crash or wait. The
-/// files only grow, so each step adds only the new bytes to the checksums.
+/// files only grow, so each step adds only the new bytes to the checksums. Our ADIOS2 tells what it writes there: what
+/// the system has lost is an error of the step.
 /// - The attributes, because ADIOS2 does not store those that are set after the last step.
 /// All functions are local; one rank uses the record. This class writes it; the directory must be open to write.
 class BpRecord {
 public:
   explicit BpRecord(std::string directory, bool sync) : directory_(std::move(directory)), sync_(sync) {}
 
+  /// To be called before ADIOS2 opens the series to write: from here on it is known what it writes.
+  void watch();
+  /// After the end of a step: adds the new bytes of the metadata files. Throws IoError if they are not those that
+  /// ADIOS2 has written.
+  void add_new();
   /// Does not throw: steps are complete without a record. On failure removes the old record, which would be wrong.
   void write(const Attributes &attributes) noexcept;
 
@@ -27,6 +35,7 @@ private:
   struct Part {
     RunningChecksum sum;
     std::int64_t bytes = 0;
+    std::unique_ptr<BpWritten> written; ///< from `watch` on
   };
   void add(const std::string &name);
 

@@ -4,9 +4,11 @@
 
 #include <tailrace/io/adios2/bp_index.hpp>
 #include <tailrace/io/adios2/session.hpp>
+#include <tailrace/io/writing/engine_turn.hpp>
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -130,25 +132,62 @@ template <class T> std::optional<Attribute> attribute_of(const std::vector<T> &v
 
 struct ForeignBp::State {
   std::string path;
-  adios2::ADIOS adios; // without MPI
+  std::recursive_mutex mutex;         // one thread at a time
+  std::optional<adios2::ADIOS> adios; // without MPI
   adios2::IO io;
   adios2::Engine engine;
+  bool asked = false;                                      // ADIOS2 for values, which it has not given
   std::map<std::string, std::vector<std::size_t>> held_in; // the steps that hold a variable, increasing
 
-  explicit State(const std::string &where) : path(where), io(adios.DeclareIO("foreign")) {
+  explicit State(const std::string &where) : path(where) {
+    const EngineTurn turn(true);
+    open();
+  }
+  ~State() {
+    const EngineTurn turn(true);
+    drop();
+  }
+
+  void open() {
     const int version = bp::version(path);
     if (version == 0 || !bp::has_steps(path))
       throw IoError(fmt::format("cannot open {}: expected a BP4 or BP5 directory with a step, found {}", path,
                                 version == 0 ? "no index md.idx of one" : "none"));
-    io.SetEngine(fmt::format("BP{}", version));
-    translate(fmt::format("open {}", path), [&] { engine = io.Open(path, adios2::Mode::ReadRandomAccess); });
+    translate(fmt::format("open {}", path), [&] {
+      adios.emplace();
+      io = adios->DeclareIO("foreign");
+      io.SetEngine(fmt::format("BP{}", version));
+      engine = io.Open(path, adios2::Mode::ReadRandomAccess);
+    });
   }
-  ~State() {
+
+  void drop() { // without a Close, which would leave a profile in /tmp, and may fail
+    engine = {};
+    io = {};
+    held_in.clear();
+    adios.reset();
+  }
+
+  /// Runs `work` in this thread alone. After a read that failed, ADIOS2 keeps what it was asked for, and would read it
+  /// with the next one, into memory that may be of something else by then: the next use opens the file again.
+  template <class Work> auto attempt(const std::string &what, Work work) {
+    const std::lock_guard lock(mutex);
+    const EngineTurn turn(true);
+    if (!engine)
+      open();
     try {
-      engine.Close();
-    } catch (const std::exception &) {
-      // nothing was written, so nothing is lost
+      return translate(what, work);
+    } catch (const IoError &) {
+      if (std::exchange(asked, false))
+        drop();
+      throw;
     }
+  }
+
+  template <class T> void get(adios2::Variable<T> &variable, T *data) {
+    asked = true;
+    engine.Get(variable, data, adios2::Mode::Sync);
+    asked = false;
   }
 
   /// The place of `step` among the steps that hold the variable, which alone ADIOS2 counts. Selects it.
@@ -211,7 +250,7 @@ struct ForeignBp::State {
       check_covered(part, engine.BlocksInfo(variable, *place));
     variable.SetSelection(
         {adios2::Dims(part.start.begin(), part.start.end()), adios2::Dims(part.count.begin(), part.count.end())});
-    engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
+    get(variable, static_cast<T *>(data));
   }
 
   /// ADIOS2 leaves memory as it is where no process has written. Blocks without extents are single values.
@@ -255,7 +294,7 @@ struct ForeignBp::State {
         variable.SetBlockSelection(b);
       variable.SetSelection({last, one});
       T value{};
-      engine.Get(variable, &value, adios2::Mode::Sync);
+      get(variable, &value);
     }
   }
 };
@@ -263,11 +302,13 @@ struct ForeignBp::State {
 ForeignBp::ForeignBp(const std::string &path) : state_(std::make_unique<State>(path)) {}
 ForeignBp::~ForeignBp() = default;
 
-std::size_t ForeignBp::steps() const { return state_->engine.Steps(); }
+std::size_t ForeignBp::steps() const {
+  return state_->attempt(fmt::format("read {}", state_->path), [&] { return state_->engine.Steps(); });
+}
 
 Attributes ForeignBp::attributes() const {
   Attributes result;
-  translate(fmt::format("read attributes of {}", state_->path), [&] {
+  state_->attempt(fmt::format("read attributes of {}", state_->path), [&] {
     for (const auto &[name, about] : state_->io.AvailableAttributes())
       with_named(state_->io.AttributeType(name), [&, &key = name]<class T>(T) {
         if (auto found = attribute_of(state_->io.InquireAttribute<T>(key).Data()))
@@ -280,15 +321,17 @@ Attributes ForeignBp::attributes() const {
 std::vector<std::string> ForeignBp::left_out_attributes() const {
   const Attributes known = attributes();
   std::vector<std::string> result;
-  for (const auto &[name, about] : state_->io.AvailableAttributes())
-    if (!known.contains(name))
-      result.push_back(name);
+  state_->attempt(fmt::format("read attributes of {}", state_->path), [&] {
+    for (const auto &[name, about] : state_->io.AvailableAttributes())
+      if (!known.contains(name))
+        result.push_back(name);
+  });
   return result;
 }
 
 std::vector<ForeignVariable> ForeignBp::variables(std::size_t step) {
   std::vector<ForeignVariable> result;
-  translate(fmt::format("read the variables of {}", state_->path), [&] {
+  state_->attempt(fmt::format("read the variables of {}", state_->path), [&] {
     for (const auto &[name, about] : state_->io.AvailableVariables(true))
       if (const auto found = state_->describe(name, step))
         result.push_back(*found);
@@ -297,16 +340,16 @@ std::vector<ForeignVariable> ForeignBp::variables(std::size_t step) {
 }
 
 Scalar ForeignBp::value(std::size_t step, const std::string &name) {
-  const ForeignVariable found = state_->known(name, step);
   Scalar result;
-  translate(fmt::format("read '{}' in step {} of {}", name, step, state_->path), [&] {
+  state_->attempt(fmt::format("read '{}' in step {} of {}", name, step, state_->path), [&] {
+    const ForeignVariable found = state_->known(name, step);
     const bool read = with_named(state_->io.VariableType(name), [&]<class T>(T) {
       if (!found.shape.empty() || !found.blocks.empty())
         throw InputError(fmt::format("{}: '{}' is an array", state_->path, name));
       auto variable = state_->io.InquireVariable<T>(name);
       state_->select(variable, step);
       T value{};
-      state_->engine.Get(variable, value, adios2::Mode::Sync);
+      state_->get(variable, &value);
       if (!fits(value))
         throw IoError(fmt::format("{}: '{}' is {} in step {}; expected a value below 2^63, the first that an int64 "
                                   "does not hold",
@@ -325,25 +368,24 @@ Scalar ForeignBp::value(std::size_t step, const std::string &name) {
 }
 
 void ForeignBp::read(std::size_t step, const Part &part, void *data) {
-  const ForeignVariable found = state_->known(part.name, step);
-  const bool block = !found.blocks.empty();
-  if (block && part.block >= found.blocks.size())
-    throw InputError(fmt::format("{}: '{}' has {} blocks in step {}, no number {}", state_->path, part.name,
-                                 found.blocks.size(), step, part.block));
-  const Extents &shape = block ? found.blocks[part.block] : found.shape;
-  if (shape.empty() || !inside(part.start, part.count, shape) || part.type != found.type)
-    throw InputError(fmt::format("{}: '{}' in step {} is {} of shape ({}); asked for were {} at ({}), count ({})",
-                                 state_->path, part.name, step, found.type, fmt::join(shape, ", "), part.type,
-                                 fmt::join(part.start, ", "), fmt::join(part.count, ", ")));
-  if (std::find(part.count.begin(), part.count.end(), 0) != part.count.end())
-    return;
-  translate(fmt::format("read '{}' in step {} of {}", part.name, step, state_->path), [&] {
-    with_named(state_->io.VariableType(part.name), [&]<class T>(T) { state_->read<T>(part, block, step, data); });
+  state_->attempt(fmt::format("read '{}' in step {} of {}", part.name, step, state_->path), [&] {
+    const ForeignVariable found = state_->known(part.name, step);
+    const bool block = !found.blocks.empty();
+    if (block && part.block >= found.blocks.size())
+      throw InputError(fmt::format("{}: '{}' has {} blocks in step {}, no number {}", state_->path, part.name,
+                                   found.blocks.size(), step, part.block));
+    const Extents &shape = block ? found.blocks[part.block] : found.shape;
+    if (shape.empty() || !inside(part.start, part.count, shape) || part.type != found.type)
+      throw InputError(fmt::format("{}: '{}' in step {} is {} of shape ({}); asked for were {} at ({}), count ({})",
+                                   state_->path, part.name, step, found.type, fmt::join(shape, ", "), part.type,
+                                   fmt::join(part.start, ", "), fmt::join(part.count, ", ")));
+    if (std::find(part.count.begin(), part.count.end(), 0) == part.count.end())
+      with_named(state_->io.VariableType(part.name), [&]<class T>(T) { state_->read<T>(part, block, step, data); });
   });
 }
 
 void ForeignBp::check_values(std::size_t step, std::size_t most) {
-  translate(fmt::format("read values in step {} of {}", step, state_->path), [&] {
+  state_->attempt(fmt::format("read values in step {} of {}", step, state_->path), [&] {
     for (const auto &[name, about] : state_->io.AvailableVariables(true))
       with_named(state_->io.VariableType(name),
                  [&, &key = name]<class T>(T) { state_->check_ends<T>(key, step, most); });

@@ -4,6 +4,7 @@
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/support/communicator.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/guarded_call.hpp>
 
 #if TAILRACE_HAVE_ADIOS2
@@ -11,6 +12,7 @@
 #include <adios2.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -60,6 +62,8 @@ template <class Work> auto translate(const std::string &what, Work work) {
     return work();
   } catch (const Error &) {
     throw;
+  } catch (const std::filesystem::filesystem_error &error) {
+    throw file_error(error);
   } catch (const std::exception &error) {
     throw IoError(fmt::format("cannot {}: {}", what, plain_words(error.what())));
   }

@@ -14,6 +14,14 @@ RunningChecksum::RunningChecksum()
   XXH3_64bits_reset(static_cast<XXH3_state_t *>(state_.get()));
 }
 
+RunningChecksum::RunningChecksum(const RunningChecksum &other) : RunningChecksum() { *this = other; }
+
+RunningChecksum &RunningChecksum::operator=(const RunningChecksum &other) {
+  if (this != &other)
+    XXH3_copyState(static_cast<XXH3_state_t *>(state_.get()), static_cast<const XXH3_state_t *>(other.state_.get()));
+  return *this;
+}
+
 void RunningChecksum::add(const void *data, std::size_t bytes) {
   XXH3_64bits_update(static_cast<XXH3_state_t *>(state_.get()), data, bytes);
 }

@@ -10,6 +10,8 @@ namespace tailrace::io {
 class RunningChecksum {
 public:
   RunningChecksum();
+  RunningChecksum(const RunningChecksum &other);
+  RunningChecksum &operator=(const RunningChecksum &other);
   void add(const void *data, std::size_t bytes);
   /// As 16 hexadecimal digits.
   std::string text() const;

@@ -30,19 +30,46 @@ Quiet::Quiet() {
 
 Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
-hid_t check(hid_t result, const std::string &what) {
-  if (result >= 0)
-    return result;
+namespace {
+
+/// The innermost message of a stack of errors gives the cause: "No space left on device", "truncated file".
+std::string cause(hid_t stack) {
   std::string reason;
-  // The innermost message gives the cause: "No space left on device", "truncated file".
   const auto innermost = [](unsigned depth, const H5E_error2_t *error, void *text) -> herr_t {
     if (depth == 0 && error->desc != nullptr)
       *static_cast<std::string *>(text) = error->desc;
     return 0;
   };
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &reason);
+  H5Ewalk2(stack, H5E_WALK_UPWARD, innermost, &reason);
+  return reason.empty() ? "HDF5 gives no reason" : reason;
+}
+
+} // namespace
+
+Failures::Failures() {
+  const auto keep = [](hid_t stack, void *self) -> herr_t {
+    std::string &first = static_cast<Failures *>(self)->first_;
+    if (first.empty())
+      first = cause(stack);
+    return 0;
+  };
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, keep, this);
+}
+
+Failures::~Failures() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+void Failures::check(const std::string &what) const {
+  if (!first_.empty())
+    throw IoError(fmt::format("cannot {}: {}", what, first_));
+}
+
+hid_t check(hid_t result, const std::string &what) {
+  if (result >= 0)
+    return result;
+  const std::string reason = cause(H5E_DEFAULT);
   H5Eclear2(H5E_DEFAULT);
-  throw IoError(fmt::format("cannot {}: {}", what, reason.empty() ? "HDF5 gives no reason" : reason));
+  throw IoError(fmt::format("cannot {}: {}", what, reason));
 }
 
 Handle access_list(std::int64_t alignment) {

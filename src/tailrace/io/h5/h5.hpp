@@ -44,6 +44,23 @@ private:
   void *data_ = nullptr;
 };
 
+/// As Quiet, and keeps the cause of the first call of HDF5 that fails meanwhile: for libraries that do not look at what
+/// HDF5 returns.
+class Failures {
+public:
+  Failures();
+  ~Failures();
+  Failures(const Failures &) = delete;
+  Failures &operator=(const Failures &) = delete;
+  /// Throws IoError "cannot <what>: <the cause>" if a call has failed.
+  void check(const std::string &what) const;
+
+private:
+  H5E_auto2_t function_ = nullptr;
+  void *data_ = nullptr;
+  std::string first_;
+};
+
 /// A number of points or a place as HDF5 counts it.
 inline hsize_t hsize(std::int64_t value) { return static_cast<hsize_t>(value); }
 

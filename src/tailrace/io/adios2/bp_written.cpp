@@ -1,0 +1,87 @@
+#include <tailrace/io/adios2/bp_written.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <utility>
+
+extern "C" __attribute__((weak)) void tailrace_adios2_on_write(void (*wrote)(const char *name, const void *data,
+                                                                             std::size_t size, std::size_t start));
+
+namespace tailrace::io {
+
+namespace {
+
+// Bytes in the header of md.idx, of BP4 and of BP5.
+constexpr std::int64_t first_flag = 38, last_flag = 39;
+
+std::mutex all_mutex;
+
+std::map<std::string, BpWritten *> &all() {
+  static auto &files = *new std::map<std::string, BpWritten *>; // as long as the process: threads of ADIOS2 may write
+  return files;
+}
+
+} // namespace
+
+void add_metadata(RunningChecksum &sum, const std::string &name, const char *data, std::int64_t size,
+                  std::int64_t start) {
+  constexpr char none = 0;
+  std::int64_t done = 0;
+  const auto add_up_to = [&](std::int64_t end) {
+    if (end > done)
+      sum.add(data + done, static_cast<std::size_t>(end - done));
+    done = std::max(done, end);
+  };
+  if (name == "md.idx")
+    for (std::int64_t flag = first_flag; flag <= last_flag; ++flag)
+      if (flag >= start && flag < start + size) {
+        add_up_to(flag - start);
+        sum.add(&none, 1);
+        ++done;
+      }
+  add_up_to(size);
+}
+
+BpWritten::BpWritten(std::string path, const RunningChecksum &sum, std::int64_t bytes)
+    : path_(std::move(path)), sum_(sum), bytes_(bytes) {
+  const std::lock_guard lock(all_mutex);
+  all()[path_] = this;
+  if (tailrace_adios2_on_write != nullptr)
+    tailrace_adios2_on_write(on_write);
+}
+
+BpWritten::~BpWritten() {
+  const std::lock_guard lock(all_mutex);
+  if (const auto found = all().find(path_); found != all().end() && found->second == this)
+    all().erase(found);
+}
+
+std::optional<BpWritten::Told> BpWritten::told() const {
+  const std::lock_guard lock(all_mutex);
+  return any_ && in_order_ ? std::optional(Told{sum_.text(), bytes_}) : std::nullopt;
+}
+
+/// ADIOS2 calls this before it writes.
+void BpWritten::on_write(const char *name, const void *data, std::size_t size, std::size_t start) {
+  const std::lock_guard lock(all_mutex);
+  if (const auto found = all().find(name); found != all().end())
+    found->second->add(static_cast<const char *>(data), static_cast<std::int64_t>(size),
+                       static_cast<std::int64_t>(start));
+}
+
+void BpWritten::add(const char *data, std::int64_t size, std::int64_t start) {
+  any_ = true;
+  if (start >= first_flag && start + size <= last_flag + 1 && start < bytes_)
+    return;         // whether a writer is active
+  if (start == 0) { // it begins the file again
+    sum_ = RunningChecksum();
+    bytes_ = 0;
+  }
+  in_order_ = in_order_ && start == bytes_;
+  add_metadata(sum_, std::filesystem::path(path_).filename().string(), data, size, start);
+  bytes_ += size;
+}
+
+} // namespace tailrace::io
