@@ -151,19 +151,24 @@ void refuse(const io::Series &series, const std::string &why, bool input) {
 
 std::vector<std::pair<std::int64_t, double>> steps(const io::Series &series) {
   std::vector<std::pair<std::int64_t, double>> result;
-  for (const auto &step : series.steps())
-    result.emplace_back(step.index, step.time);
+  const nb::gil_scoped_release release;
+  series.alone([&] {
+    for (const auto &step : series.steps())
+      result.emplace_back(step.index, step.time);
+  });
   return result;
 }
 
 std::vector<std::tuple<std::string, std::string, Index3, bool>> variables(const io::Series &series, std::size_t step) {
   std::vector<std::tuple<std::string, std::string, Index3, bool>> result;
+  const nb::gil_scoped_release release;
   for (const auto &variable : series.variables(step))
     result.emplace_back(variable.name, io::name_of(variable.type), variable.shape, variable.list);
   return result;
 }
 
 std::optional<GridTuple> grid_of(const io::Series &series) {
+  const nb::gil_scoped_release release;
   const auto found = series.grid();
   return found ? std::optional<GridTuple>({found->points, found->origin, found->spacing, found->coordinates})
                : std::nullopt;
@@ -275,10 +280,10 @@ void bind_io(nb::module_ &m) {
           "name"_a, "shape"_a, "type"_a, free)
       .def("refuse", &refuse, "why"_a, "input"_a, free)
       .def("begin_step", &Series::begin_step, "index"_a, "time"_a, free)
-      .def("last_index", &Series::last_index)
+      .def("last_index", &Series::last_index, free)
       .def("dropped", &dropped)
       .def("coupling", &coupling, free)
-      .def("missed", &Series::missed, "step"_a)
+      .def("missed", &Series::missed, "step"_a, free)
       .def("write", &write_block, "name"_a, "array"_a, "shape"_a, "block"_a, "memory"_a, "region"_a.none(),
            "deferred"_a)
       .def("write_list", &write_list, "name"_a, "array"_a)
@@ -290,17 +295,17 @@ void bind_io(nb::module_ &m) {
       .def("flush", &Series::flush, free)
       .def("close", &Series::close, free)
       .def("steps", &steps)
-      .def("files", &Series::files)
+      .def("files", &Series::files, free)
       .def("next_step", &Series::next_step, "timeout"_a, free)
       .def("grid", &grid_of)
-      .def("attributes", &Series::attributes)
+      .def("attributes", &Series::attributes, free)
       .def("variables", &variables, "step"_a)
-      .def("components", &io::count_components, "step"_a, "name"_a)
-      .def("scalars", &Series::scalars, "step"_a)
+      .def("components", &io::count_components, "step"_a, "name"_a, free)
+      .def("scalars", &Series::scalars, "step"_a, free)
       .def("read", &read_box, "step"_a, "name"_a, "box"_a, "array"_a)
       .def("verify", &Series::verify, "step"_a, free)
-      .def("unchecked", &Series::unchecked, "step"_a)
-      .def("damage", &Series::damage)
+      .def("unchecked", &Series::unchecked, "step"_a, free)
+      .def("damage", &Series::damage, free)
       .def("notes", &Series::notes)
       .def("counters", &counters)
       .def("summary", &summary, free);

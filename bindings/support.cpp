@@ -1,11 +1,13 @@
 #include "bindings.hpp"
 #include <tailrace/support/build_info.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 #include <tailrace/support/file_lock.hpp>
 #include <tailrace/support/freed_memory.hpp>
 
 #include <cstring>
 #include <exception>
+#include <filesystem>
 
 void bind_support(nb::module_ &m) {
   m.def("keep_freed_memory", &tailrace::keep_freed_memory,
@@ -30,6 +32,8 @@ void bind_support(nb::module_ &m) {
           raise("InputError", error);
         } catch (const tailrace::Error &error) {
           raise("Error", error);
+        } catch (const std::filesystem::filesystem_error &error) {
+          raise("IoError", tailrace::file_error(error));
         }
       },
       m.ptr());

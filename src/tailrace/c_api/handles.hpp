@@ -5,10 +5,12 @@
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/io/series.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +43,8 @@ template <class Work> int guarded(Work work) noexcept {
     return failed(TAILRACE_INPUT_ERROR, error.what());
   } catch (const IoError &error) {
     return failed(TAILRACE_IO_ERROR, error.what());
+  } catch (const std::filesystem::filesystem_error &error) {
+    return failed(TAILRACE_IO_ERROR, file_error(error).what());
   } catch (const std::exception &error) {
     return failed(TAILRACE_OTHER_ERROR, error.what());
   } catch (...) {

@@ -75,6 +75,10 @@ struct ReadRequest {
 /// the series takes the next step. A stream cannot drop a step of which ADIOS2 has the first array: after an IoError
 /// there it takes no more steps, like a bp series with the asynchronous writing of ADIOS2 itself.
 ///
+/// Several threads may use one series: each call waits for those of other threads. Of several ranks, threads must call
+/// in the same order on all. A process that fork makes has no right to a series of the other one: every call there but
+/// abandon_step is an InputError, and its end does nothing.
+///
 ///     auto out = Series("run.bp", Mode::write, comm);
 ///     out.begin_step(100, 0.25);
 ///     out.write("ux", field.data(), {shape, block, block});
@@ -152,6 +156,8 @@ public:
   /// background. Local.
   Coupling coupling() const;
 
+  /// Runs `work` while no other thread uses the series. Local.
+  void alone(const std::function<void()> &work) const;
   /// Runs `work`, which must not communicate, while the other ranks call this or any other collective function of the
   /// series. If `work` throws on any rank, all ranks throw. Lets callers report their own errors.
   void agree(const std::function<void()> &work) const;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,21 @@ class Series::Implementation {
 public:
   Implementation(const std::string &path, Mode mode, const Communicator &comm, const Options &options);
   ~Implementation();
+
+  /// A call by one thread: others wait. Throws InputError in a process that is a copy of the one that opened the
+  /// series.
+  class Turn {
+  public:
+    explicit Turn(const Implementation &self);
+
+  private:
+    std::unique_lock<std::recursive_mutex> lock_;
+  };
+  /// Whether this process is a copy, made by fork, of the one that opened the series. What the other one has open,
+  /// locks and writes is not this one's to end.
+  bool is_copy() const;
+  /// Whether only one thread of a process may use the engine's library.
+  bool shares_library() const { return shares_library_; }
 
   void require_reading() const;
   void require_writing() const;
@@ -63,6 +79,9 @@ public:
   /// Runs a call to the writer of the open step; if the call fails, the step is lost.
   template <class Work> void in_step(Work work);
 
+  mutable std::recursive_mutex mutex_;
+  std::int64_t process_; ///< that opened the series
+  bool shares_library_ = false;
   std::string path_, engine_name_;
   Mode mode_;
   Communicator comm_; ///< for the checks here; in the background the engine has its own

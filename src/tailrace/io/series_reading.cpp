@@ -1,13 +1,16 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/verification.hpp>
+#include <tailrace/io/engine_traits.hpp>
 #include <tailrace/io/opening/open_engine.hpp>
 #include <tailrace/io/opening/settings.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/io/writing/engine_turn.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <exception>
 
@@ -31,13 +34,14 @@ void check_stored(const std::optional<GridDescription> &grid, const std::string 
 
 Series::Implementation::Implementation(const std::string &path, Mode mode, const Communicator &comm,
                                        const Options &options)
-    : path_(path), mode_(mode == Mode::exclusive ? Mode::write : mode), comm_(comm), precision_(options.precision) {
+    : process_(::getpid()), path_(path), mode_(mode == Mode::exclusive ? Mode::write : mode), comm_(comm),
+      precision_(options.precision) {
   Settings settings;
   std::optional<Parameters> parameters;
   std::int64_t buffers = 0;
   OpenRequest request{path,    mode_,  mode == Mode::exclusive, comm, options.grid, options.rewind_to, false, false, {},
                       &trace_, &notes_};
-  BackgroundThread::wait_until_idle();
+  const EngineTurn before(false);
   comm.agree([&] {
     settings = resolve_settings(path, mode_, options.engine, options.parameters);
     if (options.rewind_to && mode_ != Mode::append)
@@ -60,6 +64,9 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   });
   settings.engine = comm.broadcast(settings.engine, 0); // a file may appear after another rank has looked
   engine_name_ = settings.engine;
+  const EngineTraits &traits = engine_traits(engine_name_);
+  shares_library_ = !traits.library.empty() && !traits.streams; // a stream may wait for long
+  const EngineTurn turn(shares_library_);
   if (!trace_file_.empty() || !folded_file_.empty())
     trace_.keep_events();
   const bool background = buffers > 0 && mode_ != Mode::read;
@@ -97,7 +104,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
       notes_.push_back(
           fmt::format("buffers = {}: one of them is the copy that {} makes itself", buffers, engine_name_));
     background_ = std::make_unique<AsyncWriter>(*writer_, comm_, request.comm, trace_, path_,
-                                                static_cast<std::size_t>(buffers - one_is_theirs));
+                                                static_cast<std::size_t>(buffers - one_is_theirs), shares_library_);
     target_ = background_.get();
   } else if (background)
     notes_.push_back("writes in the calling thread, though buffers were asked for: this MPI was started without "
@@ -108,6 +115,7 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
 /// earlier files: then the next writer puts the earlier series back.
 Series::Implementation::~Implementation() {
   background_.reset();
+  const EngineTurn turn(shares_library_);
   writer_.reset();
   engine_.reset();
   try {
@@ -115,6 +123,16 @@ Series::Implementation::~Implementation() {
       replaced_->put_back();
   } catch (const std::exception &) { // the next writer puts it back
   }
+}
+
+bool Series::Implementation::is_copy() const { return process_ != ::getpid(); }
+
+Series::Implementation::Turn::Turn(const Implementation &self) {
+  if (self.is_copy()) // before the lock, which a thread of the other process may have had
+    throw InputError(fmt::format("{} was opened by process {}, of which this one, {}, is a copy (fork). To fix this, "
+                                 "open it again in this process, or start processes by \"spawn\"",
+                                 self.path_, self.process_, ::getpid()));
+  lock_ = std::unique_lock(self.mutex_);
 }
 
 Tally Series::Implementation::enter(const std::function<void(Tally &)> &check) const {
@@ -149,7 +167,10 @@ const StepInfo &Series::Implementation::step(std::size_t position) const {
 
 Series::Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options)
     : self_(std::make_unique<Implementation>(path, mode, comm, options)) {}
-Series::~Series() = default;
+Series::~Series() {
+  if (self_ && self_->is_copy())
+    static_cast<void>(self_.release()); // it would remove the lock, and end the step, of the process that opened it
+}
 Series::Series(Series &&) noexcept = default;
 Series &Series::operator=(Series &&) noexcept = default;
 
@@ -166,25 +187,46 @@ const Trace &Series::trace() const { return self_->trace_; }
 std::vector<std::string> Series::notes() const { return self_->notes_.all(); }
 const std::vector<StepInfo> &Series::steps() const { return self_->steps_; }
 std::vector<std::string> Series::files() const {
+  const Implementation::Turn turn(*self_);
+  const EngineTurn engine(self_->shares_library());
   self_->require_reading();
   return self_->engine_->files();
 }
-std::optional<GridDescription> Series::grid() const { return self_->engine_->grid(); }
-Attributes Series::attributes() const { return self_->attributes_; }
 
-std::vector<std::string> Series::damage() const { return self_->engine_->damage(); }
+std::optional<GridDescription> Series::grid() const {
+  const Implementation::Turn turn(*self_);
+  return self_->engine_->grid();
+}
+
+Attributes Series::attributes() const {
+  const Implementation::Turn turn(*self_);
+  return self_->attributes_;
+}
+
+std::vector<std::string> Series::damage() const {
+  const Implementation::Turn turn(*self_);
+  const EngineTurn engine(self_->shares_library());
+  return self_->engine_->damage();
+}
 
 bool Series::streaming() const { return self_->stream_ != nullptr; }
 
+void Series::alone(const std::function<void()> &work) const {
+  const Implementation::Turn turn(*self_);
+  work();
+}
+
 void Series::agree(const std::function<void()> &work) const {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) { work(); });
 }
 
 bool Series::next_step(double timeout) {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) { self_->require_reading(); });
   if (self_->stream_ == nullptr)
     return false;
-  BackgroundThread::wait_until_idle();
+  const EngineTurn engine(self_->shares_library());
   const Span span(self_->trace_, Phase::wait);
   const bool more = self_->stream_->next_step(timeout);
   self_->steps_ = self_->engine_->steps();
@@ -193,27 +235,32 @@ bool Series::next_step(double timeout) {
 }
 
 std::vector<LeftOut> Series::dropped() const {
-  BackgroundThread::wait_until_idle();
+  const Implementation::Turn turn(*self_);
+  const EngineTurn engine(self_->shares_library());
   return self_->sink_ ? self_->sink_->left_out() : std::vector<LeftOut>{};
 }
 
 Coupling Series::coupling() const {
-  BackgroundThread::wait_until_idle();
+  const Implementation::Turn turn(*self_);
+  const EngineTurn engine(self_->shares_library());
   return self_->engine_->coupling();
 }
 
 std::vector<std::int64_t> Series::missed(std::size_t step) const {
+  const Implementation::Turn turn(*self_);
   self_->step(step);
   return self_->stream_ ? self_->stream_->missed(step) : std::vector<std::int64_t>{};
 }
 
 std::vector<VariableInfo> Series::variables(std::size_t step) const {
+  const Implementation::Turn turn(*self_);
   self_->step(step);
-  BackgroundThread::wait_until_idle();
+  const EngineTurn engine(self_->shares_library());
   return self_->source_->variables(step);
 }
 
 VariableInfo Series::variable(std::size_t step, const std::string &name) const {
+  const Implementation::Turn turn(*self_);
   std::vector<std::string> names;
   for (auto &info : variables(step)) {
     if (info.name == name)
@@ -226,8 +273,9 @@ VariableInfo Series::variable(std::size_t step, const std::string &name) const {
 }
 
 Scalars Series::scalars(std::size_t step) const {
+  const Implementation::Turn turn(*self_);
   self_->step(step);
-  BackgroundThread::wait_until_idle();
+  const EngineTurn engine(self_->shares_library());
   return self_->source_->scalars(step);
 }
 
@@ -252,6 +300,8 @@ void Series::read(std::size_t step, const std::string &name, Type type, const Bo
 }
 
 void Series::read(std::size_t step, const std::function<ReadRequest()> &make) const {
+  const Implementation::Turn turn(*self_);
+  const EngineTurn engine(self_->shares_library());
   self_->enter([&](Tally &) {
     const auto [name, type, box, data, components, first] = make();
     if (!components)
@@ -270,14 +320,16 @@ void Series::read(std::size_t step, const std::function<ReadRequest()> &make) co
 }
 
 std::vector<std::string> Series::verify(std::size_t step) const {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) { self_->step(step); });
-  BackgroundThread::wait_until_idle();
+  const EngineTurn engine(self_->shares_library());
   return verify_step(*self_->source_, self_->comm_, step);
 }
 
 std::vector<std::string> Series::unchecked(std::size_t step) const {
+  const Implementation::Turn turn(*self_);
   self_->step(step);
-  BackgroundThread::wait_until_idle();
+  const EngineTurn engine(self_->shares_library());
   return unchecked_variables(*self_->source_, step);
 }
 

@@ -12,6 +12,7 @@
 namespace tailrace::io {
 
 void Series::declare(const std::string &name, const Index3 &shape, Type stored) {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) {
     self_->require_writing();
     check_name(name);
@@ -23,6 +24,7 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
 }
 
 bool Series::begin_step(std::int64_t index, double time) {
+  const Implementation::Turn turn(*self_);
   self_->begin_step(self_->check_begin(index, time));
   return self_->taken_;
 }
@@ -32,6 +34,7 @@ bool Series::step_taken() const { return self_->taken_; }
 std::optional<std::int64_t> Series::last_index() const { return self_->last_index_; }
 
 void Series::write(const std::function<WriteRequest()> &make) {
+  const Implementation::Turn turn(*self_);
   auto checked = self_->check_write([&] {
     self_->require_step();
     return make();
@@ -54,6 +57,7 @@ void Series::write_list(const std::string &name, Type type, const void *data, st
 }
 
 void Series::write_scalar(const std::string &name, const Scalar &value) {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) {
     self_->require_step();
     self_->require_new(name);
@@ -62,6 +66,7 @@ void Series::write_scalar(const std::string &name, const Scalar &value) {
 }
 
 void Series::set_attribute(const std::string &name, const Attribute &value) {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) {
     self_->require_writing();
     check_attribute_name(name);
@@ -70,9 +75,17 @@ void Series::set_attribute(const std::string &name, const Attribute &value) {
   self_->attributes_changed_ = true;
 }
 
-void Series::end_step() { self_->end_step(); }
+void Series::end_step() {
+  const Implementation::Turn turn(*self_);
+  self_->end_step();
+}
 
-void Series::abandon_step() { self_->abandon_step(); }
+void Series::abandon_step() {
+  if (self_->is_copy()) // the step is that of the other process
+    return;
+  const Implementation::Turn turn(*self_);
+  self_->abandon_step();
+}
 
 namespace {
 
@@ -106,7 +119,10 @@ std::string describe_step(const StepRequest &step) {
 
 } // namespace
 
-void Series::write_step(const std::function<StepRequest()> &make) { self_->write_step(make); }
+void Series::write_step(const std::function<StepRequest()> &make) {
+  const Implementation::Turn turn(*self_);
+  self_->write_step(make);
+}
 
 void Series::Implementation::write_step(const std::function<StepRequest()> &make) {
   StepRequest step;
@@ -136,6 +152,9 @@ void Series::Implementation::write_step(const std::function<StepRequest()> &make
   }
 }
 
-void Series::close() { self_->close(); }
+void Series::close() {
+  const Implementation::Turn turn(*self_);
+  self_->close();
+}
 
 } // namespace tailrace::io

@@ -2,7 +2,7 @@
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/trace_report.hpp>
-#include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/io/writing/engine_turn.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -42,9 +42,10 @@ void Series::Implementation::forget_lost() {
 }
 
 template <class Work> void Series::Implementation::in_step(Work work) {
+  std::optional<EngineTurn> turn;
+  if (!target_->is_background())
+    turn.emplace(shares_library());
   try {
-    if (!target_->is_background())
-      BackgroundThread::wait_until_idle();
     work();
   } catch (...) {
     target_->abandon_step();
@@ -65,7 +66,7 @@ void Series::Implementation::forget_step() {
 
 void Series::Implementation::abandon_step() noexcept {
   if (open_step_ && taken_) {
-    BackgroundThread::wait_until_idle();
+    const EngineTurn turn(shares_library());
     target_->abandon_step();
   }
   forget_step();
@@ -289,8 +290,8 @@ void Series::Implementation::close() {
     attempt([&] { target_->check(true); });
     forget_lost();
   }
-  BackgroundThread::wait_until_idle();
   {
+    const EngineTurn turn(shares_library());
     const Span span(trace_, Phase::metadata);
     attempt([&] {
       if (attributes_changed_)
@@ -363,6 +364,7 @@ void Series::Implementation::begin_step(const StepInfo &step) {
 }
 
 void Series::flush() {
+  const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) { self_->require_writing(); });
   if (self_->target_->is_background())
     self_->in_step([&] { self_->target_->check(true); });

@@ -1,12 +1,14 @@
 #include <tailrace/support/communicator.hpp>
 
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <complex>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -198,6 +200,9 @@ Failure outcome(const std::function<void()> &work, std::string &text) {
     return Failure::input;
   } catch (const IoError &error) {
     text = error.what();
+    return Failure::io;
+  } catch (const std::filesystem::filesystem_error &error) {
+    text = file_error(error).what();
     return Failure::io;
   } catch (const std::exception &error) {
     text = error.what();

@@ -15,6 +15,11 @@ IoError file_error(const std::string &verb, const std::string &path, int code) {
   return IoError(fmt::format("cannot {} {}: {}{}", verb, path, std::strerror(code), hint));
 }
 
+IoError file_error(const std::filesystem::filesystem_error &error) {
+  const std::string other = error.path2().empty() ? "" : " and " + error.path2().string();
+  return file_error("examine", error.path1().string() + other, error.code().value());
+}
+
 namespace {
 
 /// The name of a special file's kind (named pipe, socket, device); null for a regular file or a directory.

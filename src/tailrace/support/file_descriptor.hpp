@@ -2,6 +2,7 @@
 
 #include <tailrace/support/error.hpp>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,9 @@ namespace tailrace {
 
 /// An error of the system: "cannot write run/ux-1.bin: No space left on device", from `code` (an errno).
 IoError file_error(const std::string &verb, const std::string &path, int code);
+
+/// The same of an error of the C++ library, whose texts are none for users.
+IoError file_error(const std::filesystem::filesystem_error &error);
 
 /// Throws IoError if there is a named pipe, a socket or a device at `path`: for libraries that open files themselves,
 /// because a program that opens a named pipe waits for another program. Local.

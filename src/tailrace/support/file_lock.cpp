@@ -179,7 +179,7 @@ bool FileLock::reach_other_nodes(const std::string &path, const std::string &mou
   return has_locks_for_all(best.type);
 }
 
-FileLock::FileLock(const std::string &target) : path_(lock_path(target)) {
+FileLock::FileLock(const std::string &target) : path_(lock_path(target)), process_(::getpid()) {
   while (!open(target) || !take(target)) { // another program has removed the file meanwhile
   }
   if (!ours_)
@@ -255,7 +255,7 @@ bool FileLock::take(const std::string &target) {
 }
 
 void FileLock::release() noexcept {
-  if (ours_ && file_ && is_at(file_, path_))
+  if (ours_ && file_ && process_ == ::getpid() && is_at(file_, path_)) // a copy made by fork does not hold it
     ::unlink(path_.c_str());
   file_ = FileDescriptor();
 }

@@ -46,6 +46,7 @@ private:
   bool take(const std::string &target);
 
   std::string path_, note_;
+  std::int64_t process_; ///< that took it
   FileDescriptor file_;
   bool only_reads_ = false; ///< the file is another user's, and this one may not write it
   bool ours_ = false;       ///< the file is a lock file of ours, so that it is filled and removed

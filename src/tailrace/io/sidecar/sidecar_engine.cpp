@@ -171,8 +171,10 @@ json &SidecarEngine::add_variable(const Block &block) {
 
 void SidecarEngine::end_step(const StepMetadata &metadata) {
   Entry entry{{step_.at("index"), step_.at("time")}, 0, 0, 0};
+  // On all ranks, before rank 0 lists the step: a line that is there cannot be taken back for readers that have seen
+  // it.
+  request_.comm.agree([&] { own_files_.check(); });
   request_.comm.agree([&] {
-    own_files_.check();
     if (request_.comm.rank() != 0)
       return;
     step_["scalars"] = scalars_to_json(metadata.scalars);

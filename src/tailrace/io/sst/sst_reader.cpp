@@ -243,6 +243,8 @@ void SstReader::current(std::size_t step) const {
 
 void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   current(step);
+  if (!failure_.empty()) // ADIOS2 would also fill the array of the read that failed, which may be gone
+    throw IoError(failure_);
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   const auto begin = Clock::now();
   bool late = false;

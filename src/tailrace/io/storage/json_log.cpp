@@ -59,6 +59,7 @@ std::vector<StepLog::Line> StepLog::replace(const std::vector<json> &objects, bo
   }
   read_ = FileDescriptor();
   file_ = replace_file(path_, text, sync);
+  cut_ = false;
   end_ = static_cast<std::int64_t>(text.size());
   own_.note(path_, file_);
   return lines;
@@ -68,19 +69,24 @@ StepLog::Line StepLog::append(const json &object, bool sync) {
   if (!file_)
     file_ = FileDescriptor(path_, O_WRONLY);
   own_.check(); // after the open, so that what it opened is checked too
+  if (cut_ && ::ftruncate(file_.get(), end_) != 0)
+    throw file_error("cut", path_, errno);
+  cut_ = false;
   const std::string line = checked_line(object) + "\n";
+  Line added{end_, static_cast<std::int64_t>(line.size()) - 1, sum_in(line), object};
   try {
     write_all(file_.get(), line.data(), static_cast<std::int64_t>(line.size()), end_, path_);
     if (sync && ::fsync(file_.get()) != 0)
       throw file_error("sync", path_, errno);
   } catch (...) {
-    if (::ftruncate(file_.get(), end_) != 0) // an incomplete line is ignored, and the next one overwrites it
+    if (::ftruncate(file_.get(), end_) != 0) {
       file_ = FileDescriptor();
+      cut_ = true;
+    }
     throw;
   }
-  const Line added{end_, static_cast<std::int64_t>(line.size()) - 1, sum_in(line), object};
-  end_ += static_cast<std::int64_t>(line.size());
-  own_.note(path_, file_);
+  end_ += static_cast<std::int64_t>(line.size()); // the line counts, so that nothing may fail from here on
+  own_.grew(path_, end_);
   return added;
 }
 

@@ -55,6 +55,7 @@ private:
   FileDescriptor file_;   ///< open from `replace` or the first append on
   FileDescriptor read_;   ///< open from the first `load` or `read` on
   std::int64_t end_ = -1; ///< of the complete lines
+  bool cut_ = false;      ///< a line of a failed append may be behind `end_`
   OwnFiles own_;
 };
 

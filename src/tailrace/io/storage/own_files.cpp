@@ -30,6 +30,11 @@ void OwnFiles::note(const std::string &path, const FileDescriptor &file) {
   files_[path] = seen(State::open, found);
 }
 
+void OwnFiles::grew(const std::string &path, std::int64_t bytes) noexcept {
+  if (const auto found = files_.find(path); found != files_.end())
+    found->second.bytes = bytes;
+}
+
 void OwnFiles::check() const {
   for (const auto &[path, noted] : files_) {
     const Seen now = look(path, noted.state);

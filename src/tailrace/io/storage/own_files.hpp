@@ -21,6 +21,8 @@ public:
   void note(const std::string &path, State state);
   /// Notes a file that is open here, also if another has taken its place at `path` already.
   void note(const std::string &path, const FileDescriptor &file);
+  /// A file that was noted has at least so many bytes now. Asks nothing, so that it cannot fail.
+  void grew(const std::string &path, std::int64_t bytes) noexcept;
   /// Throws IoError if a file is missing, is another one, or is shorter than when it was noted.
   void check() const;
 

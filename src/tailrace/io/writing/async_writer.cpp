@@ -1,6 +1,7 @@
 #include <tailrace/io/writing/async_writer.hpp>
 
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/writing/engine_turn.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -12,9 +13,9 @@
 namespace tailrace::io {
 
 AsyncWriter::AsyncWriter(StepWriter &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
-                         std::string path, std::size_t buffers)
+                         std::string path, std::size_t buffers, bool library)
     : writer_(writer), comm_(comm), engine_comm_(engine_comm), trace_(trace), path_(std::move(path)),
-      direct_(buffers == 0), background_(BackgroundThread::get()) {
+      direct_(buffers == 0), library_(library), background_(BackgroundThread::get()) {
   for (std::size_t buffer = 0; buffer < std::max<std::size_t>(buffers, 1); ++buffer)
     free_.push_back(std::make_unique<Step>());
 }
@@ -46,7 +47,7 @@ bool AsyncWriter::begin_step(const StepInfo &step) {
   open_->used = 0;
   open_->spoilt = nullptr;
   if (direct_) {
-    BackgroundThread::wait_until_idle();
+    const EngineTurn turn(library_);
     writer_.begin_step(step);
   }
   return true;
@@ -68,7 +69,7 @@ AsyncWriter::Piece &AsyncWriter::next_piece(std::size_t bytes) {
 
 void AsyncWriter::write(Block block, Type given) {
   if (direct_) {
-    BackgroundThread::wait_until_idle();
+    const EngineTurn turn(library_);
     return writer_.write(block, given);
   }
   const std::int64_t bytes = block.place.block.size() * static_cast<std::int64_t>(size_of(block.type));
@@ -120,6 +121,7 @@ void AsyncWriter::run(Step &step) {
       return;
     }
   }
+  const EngineTurn turn(library_);
   try {
     engine_comm_.agree([&] {
       if (step.spoilt)
@@ -143,8 +145,10 @@ void AsyncWriter::run(Step &step) {
 }
 
 void AsyncWriter::abandon_step() noexcept {
-  if (direct_ && open_)
+  if (direct_ && open_) {
+    const EngineTurn turn(library_);
     writer_.abandon_step();
+  }
   const std::lock_guard lock(mutex_);
   if (open_)
     free_.push_back(std::move(open_));

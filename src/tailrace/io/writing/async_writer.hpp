@@ -25,9 +25,10 @@ namespace tailrace::io {
 /// previous step, write gives the block to the engine, both are collective, and only end_step runs in the background.
 class AsyncWriter final : public StepTarget {
 public:
-  /// `comm` is for the caller's thread, `engine_comm`, of the same ranks, for the background.
+  /// `comm` is for the caller's thread, `engine_comm`, of the same ranks, for the background. `library`: see
+  /// EngineTurn.
   AsyncWriter(StepWriter &writer, const Communicator &comm, const Communicator &engine_comm, Trace &trace,
-              std::string path, std::size_t buffers);
+              std::string path, std::size_t buffers, bool library);
   ~AsyncWriter() override; ///< waits for all steps to be written
 
   bool is_background() const override { return true; }
@@ -67,7 +68,8 @@ private:
   Communicator comm_, engine_comm_;
   Trace &trace_;
   std::string path_;
-  const bool direct_;                       ///< no buffers: blocks go to the engine at once
+  const bool direct_; ///< no buffers: blocks go to the engine at once
+  const bool library_;
   std::vector<std::unique_ptr<Step>> free_; ///< protected by mutex_, like the next three
   std::size_t on_their_way_ = 0, dropped_ = 0;
   std::optional<Failure> error_;

@@ -315,10 +315,13 @@ void apply(hid_t file) {
   ours.held.clear();
 }
 
-void trim(hid_t file) {
-  const Driver &ours = driver_of(file);
-  if (ours.stored_size() > ours.end) [[maybe_unused]]
-    const int failed = ::ftruncate(ours.file.get(), ours.end); // if it fails, the next open does it
+void trim(hid_t file) noexcept {
+  try {
+    const Driver &ours = driver_of(file);
+    if (ours.stored_size() > ours.end) [[maybe_unused]]
+      const int failed = ::ftruncate(ours.file.get(), ours.end);
+  } catch (const IoError &) { // the next open does it
+  }
 }
 
 void discard(Handle &file) noexcept {

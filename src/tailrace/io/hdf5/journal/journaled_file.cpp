@@ -21,8 +21,10 @@ void JournaledFile::check_in_place() const {
 void JournaledFile::begin() {
   check_in_place();
   changing_ = true;
-  if (!journal_)
+  if (!journal_) {
+    Journal::recover(path_, 0); // of a change that could not be taken back, see `discard`
     journal_.emplace(path_, sync_);
+  }
   if (!file_)
     file_ = h5::change_file(path_, alignment_);
 }
