@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t start_bytes = 4096; ///< the first line of series.jsonl names the engine before all long entries
 
 const EngineEntry *entry_at(const std::string &path) {
-  std::error_code ignored;
-  Start start{fs::is_directory(path, ignored), {}};
+  Start start{is_directory(path), {}};
   start.text = start_of(start.directory ? (fs::path(path) / "series.jsonl").string() : path, start_bytes);
   for (const EngineEntry &entry : engine_entries())
     if (entry.wrote && entry.wrote(path, start))

@@ -19,14 +19,12 @@ namespace {
 bool is_bp(int version, const std::string &path) {
   if (const int found = bp::version(path); found != 0)
     return found == version;
-  std::error_code ignored;
-  return fs::exists(fs::path(path) / "md.idx", ignored) && (fs::path(path).extension() == ".bp4") == (version == 4);
+  return is_there((fs::path(path) / "md.idx").string()) && (fs::path(path).extension() == ".bp4") == (version == 4);
 }
 
 /// Ours have a record. One that is being replaced has none yet.
 bool is_ours(const std::string &path) {
-  std::error_code ignored;
-  return fs::exists(fs::path(path) / "tailrace.json", ignored) || fs::exists(path + ".replaced", ignored);
+  return is_there((fs::path(path) / "tailrace.json").string()) || is_there(path + ".replaced");
 }
 
 EngineTraits bp_traits(const std::string &name) {

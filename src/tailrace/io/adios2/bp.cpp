@@ -25,6 +25,7 @@
 #include <tailrace/io/storage/own_files.hpp>
 
 #include <fmt/format.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -91,7 +92,7 @@ private:
   std::optional<BpRecord> record_; ///< open to write, on rank 0
   OwnFiles own_files_;             ///< on rank 0
   std::string sizes_;              ///< BP4: sizes of the data files before the open step, on rank 0
-  std::uintmax_t index_bytes_ = 0; ///< size of md.idx before the open step, on rank 0
+  std::optional<std::uintmax_t> index_bytes_; ///< size of md.idx before the open step, on rank 0
   std::int64_t buffered_ = 0;      ///< bytes of the open step on all ranks that ADIOS2 has not yet written
   StepInfo step_;
   std::int64_t own_ = 0;       ///< the part of `buffered_` on this rank
@@ -200,6 +201,7 @@ void BpEngine::begin_step(const StepInfo &step) {
   if (broken_)
     open_again();
   step_ = step;
+  index_bytes_.reset();
   buffered_ = own_ = variables_ = 0;
   in_step_ = true;
   output_.begin_step();
@@ -291,12 +293,15 @@ void BpEngine::abandon_step() noexcept {
 
 /// Takes the open step out of the list of steps, where it may be already if something failed after that.
 void BpEngine::cut_index() const noexcept {
-  if (bp::size_of_index(request_.path) <= index_bytes_)
+  if (!index_bytes_)
     return;
   try {
-    bp::cut_index(request_.path, index_bytes_);
-  } catch (const IoError &) { // for example a full disk; if this fails too, at least no record has the step
-    static_cast<void>(!::truncate(file("md.idx").c_str(), static_cast<off_t>(index_bytes_)));
+    bp::cut_index(request_.path, *index_bytes_);
+  } catch (const std::exception &) { // for example a full disk
+    const auto bytes = static_cast<off_t>(*index_bytes_);
+    const FileDescriptor index(::open(file("md.idx").c_str(), O_WRONLY | O_CLOEXEC));
+    if (::lseek(index.get(), 0, SEEK_END) > bytes)
+      static_cast<void>(!::ftruncate(index.get(), bytes)); // if this fails too, at least no record has the step
   }
 }
 

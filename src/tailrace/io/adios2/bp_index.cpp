@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io::bp {
@@ -39,9 +40,7 @@ void cut(const fs::path &file, std::uintmax_t size) {
 } // namespace
 
 std::uintmax_t size_of_index(const std::string &directory) {
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(index_path(directory), missing);
-  return missing ? 0 : size;
+  return static_cast<std::uintmax_t>(bytes_of(index_path(directory)).value_or(0));
 }
 
 void cut_index(const std::string &directory, std::uintmax_t size) {
@@ -224,7 +223,7 @@ std::int64_t cut_bp5(const std::string &directory, std::size_t kept) {
     const auto last = index.last_kept.find(file);
     if (last != index.last_kept.end() && last->second > first)
       continue; // not in the order of the steps: we cannot tell where the values of the others end
-    if (std::error_code missing; fs::file_size(data, missing) > first && !missing)
+    if (std::cmp_greater(bytes_of(data.string()).value_or(0), first))
       cut(data, first);
   }
   return static_cast<std::int64_t>(index.files);

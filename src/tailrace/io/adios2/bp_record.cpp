@@ -65,12 +65,11 @@ void add_bytes(RunningChecksum &sum, const std::string &directory, const std::st
 
 void check_size(const std::string &directory, const std::string &name, std::uintmax_t expected) {
   const std::string file = (fs::path(directory) / name).string();
-  std::error_code missing;
-  const std::uintmax_t found = fs::file_size(file, missing);
-  if (missing)
+  const auto found = bytes_of(file);
+  if (!found)
     throw IoError(fmt::format("cannot open {}: {} is missing", directory, file));
-  if (found < expected)
-    throw IoError(fmt::format("cannot open {}: {} has {} bytes and should have {}", directory, file, found, expected));
+  if (std::cmp_less(*found, expected))
+    throw IoError(fmt::format("cannot open {}: {} has {} bytes and should have {}", directory, file, *found, expected));
 }
 
 void check_sum(const std::string &directory, const std::string &name, std::int64_t bytes, const std::string &expected) {
@@ -108,12 +107,11 @@ std::string bp_metadata_sum(const std::string &directory, const std::string &nam
 }
 
 void BpRecord::add(const std::string &name) {
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(fs::path(directory_) / name, missing);
-  if (missing)
+  const auto there = bytes_of((fs::path(directory_) / name).string());
+  if (!there)
     return;
   Part &part = parts_[name];
-  const auto bytes = static_cast<std::int64_t>(size);
+  const std::int64_t bytes = *there;
   if (bytes < part.bytes) { // ADIOS2 has created the file again
     part.sum = RunningChecksum();
     part.bytes = 0;
@@ -185,9 +183,8 @@ bool bp_record_covers(const std::string &directory) {
     if (file.at("version") != record_version || file.at("checksum") != checksum_of(record))
       return true;
     return std::ranges::all_of(metadata_names, [&](const std::string &name) {
-      std::error_code missing;
-      const std::uintmax_t size = fs::file_size(fs::path(directory) / name, missing);
-      return missing || (checksums.contains(name) && sizes.contains(name) && sizes.at(name) >= size);
+      const auto size = bytes_of((fs::path(directory) / name).string());
+      return !size || (checksums.contains(name) && sizes.contains(name) && sizes.at(name) >= *size);
     });
   } catch (const json::exception &) {
     return true;

@@ -77,8 +77,7 @@ std::string engine_for(const std::string &path) {
         return entry.traits.name;
       known.push_back(fmt::format("{} ({})", each, entry.traits.name));
     }
-  std::error_code ignored;
-  if (extension.empty() || path.back() == '/' || fs::is_directory(path, ignored))
+  if (extension.empty() || path.back() == '/' || is_directory(path))
     return of_directories;
   std::sort(known.begin(), known.end());
   throw InputError(

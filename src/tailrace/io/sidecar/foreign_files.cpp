@@ -20,11 +20,6 @@ namespace {
 
 constexpr const char *key = "strangers";
 
-bool is_there(const fs::path &path) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(path, ignored));
-}
-
 } // namespace
 
 std::vector<StepLog::Line> earlier_lines(StepLog &log) {
@@ -42,7 +37,7 @@ json foreign_files_in(const std::string &directory, const std::vector<StepLog::L
   json names = json::array();
   if (!earlier.empty()) {
     for (const auto &name : earlier[0].object.value(key, json::array()))
-      if (name.is_string() && is_there(fs::path(directory) / name.get<std::string>()))
+      if (name.is_string() && is_there((fs::path(directory) / name.get<std::string>()).string()))
         names.push_back(name);
     return names;
   }

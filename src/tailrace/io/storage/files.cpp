@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,12 +30,42 @@ fs::path parent_of(const std::string &path) {
   return clean.has_parent_path() ? clean.parent_path() : fs::path(".");
 }
 
+/// Whether an error means that there is nothing, or nothing that this user may see.
+bool means_nothing(int code) {
+  return code == ENOENT || code == ENOTDIR || code == EACCES || code == ELOOP || code == ENAMETOOLONG;
+}
+
+/// What the system says of a path; empty if there is nothing, or nothing that this user may see.
+std::optional<struct stat> look(const std::string &path, bool follow) {
+  struct stat found{};
+  if ((follow ? ::stat : ::lstat)(path.c_str(), &found) == 0)
+    return found;
+  if (means_nothing(errno))
+    return std::nullopt;
+  throw file_error("examine", path, errno);
+}
+
 } // namespace
 
+bool is_directory(const std::string &path) {
+  const auto found = look(path, true);
+  return found && S_ISDIR(found->st_mode);
+}
+
+bool is_there(const std::string &path) { return look(path, false).has_value(); }
+
+bool is_link(const std::string &path) {
+  const auto found = look(path, false);
+  return found && S_ISLNK(found->st_mode);
+}
+
+std::optional<std::int64_t> bytes_of(const std::string &path) {
+  const auto found = look(path, true);
+  return found ? std::optional<std::int64_t>(found->st_size) : std::nullopt;
+}
+
 void check_target(const std::string &path, Mode mode, Kind kind) {
-  std::error_code ignored;
-  const bool there = fs::exists(path, ignored);
-  const bool directory = fs::is_directory(path, ignored);
+  const bool there = bytes_of(path).has_value(), directory = is_directory(path);
   if (mode == Mode::read && !there)
     throw IoError(fmt::format("cannot read {}: it does not exist", path));
   refuse_special(path);
@@ -46,7 +77,8 @@ void check_target(const std::string &path, Mode mode, Kind kind) {
     return;
   const fs::path parent = parent_of(path);
   std::error_code why;
-  if (!fs::is_directory(parent, why) && why != std::errc::permission_denied)
+  const bool is_one = fs::is_directory(parent, why);
+  if (why == std::errc::no_such_file_or_directory || why == std::errc::not_a_directory || (!why && !is_one))
     throw IoError(fmt::format("cannot write {}: the directory {} does not exist", path, parent.string()));
   if (::faccessat(AT_FDCWD, (there ? path : parent.string()).c_str(), W_OK, AT_EACCESS) != 0)
     throw file_error("write", path, errno);
@@ -76,12 +108,15 @@ std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset,
 
 std::string start_of(const std::string &path, std::size_t size) {
   refuse_special(path);
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file && means_nothing(errno))
+    return "";
+  if (!file)
+    throw file_error("open", path, errno);
+  if (is_directory(path))
+    return "";
   std::string text(size, '\0');
-  try {
-    text.resize(read_some(FileDescriptor(path, O_RDONLY).get(), text.data(), size, 0, path));
-  } catch (const IoError &) {
-    text.clear();
-  }
+  text.resize(read_some(file.get(), text.data(), size, 0, path));
   return text;
 }
 

@@ -35,16 +35,6 @@ std::string real_path(const std::string &path) {
   return (real.has_filename() ? real : real.parent_path()).string();
 }
 
-bool is_there(const std::string &path) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(path, ignored));
-}
-
-bool is_directory(const std::string &path) {
-  std::error_code ignored;
-  return fs::is_directory(fs::symlink_status(path, ignored));
-}
-
 bool is_plain(const std::string &name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -63,7 +53,7 @@ void rename(const std::string &from, const std::string &to) {
 void remove_files(const std::string &path) {
   if (!is_there(path))
     return;
-  if (is_directory(path)) {
+  if (is_directory(path) && !is_link(path)) {
     for (const auto &entry : fs::directory_iterator(path))
       if (entry.is_directory() && !entry.is_symlink())
         throw IoError(
@@ -130,10 +120,9 @@ void ReplacedSeries::read_record(std::string &state) {
 
 void ReplacedSeries::remove_draft() const {
   const std::string draft = record_ + ".tmp"; // of `replace_file`
-  std::error_code why;
-  if (!fs::is_regular_file(fs::symlink_status(draft, why)))
+  if (!io::is_there(draft) || is_link(draft) || is_directory(draft))
     return;
-  if (fs::file_size(draft, why) == 0 || read_file(draft).find(kind) != std::string::npos)
+  if (bytes_of(draft) == 0 || read_file(draft).find(kind) != std::string::npos)
     ::unlink(draft.c_str());
 }
 
@@ -155,7 +144,7 @@ void ReplacedSeries::finish(const std::function<bool()> &begun) {
 }
 
 void ReplacedSeries::rename_all() {
-  const bool whole_directory = is_directory(path_) && names_.empty();
+  const bool whole_directory = is_directory(path_) && !is_link(path_) && names_.empty();
   for (const Move &move : moves())
     if (io::is_there(move.to))
       throw IoError(

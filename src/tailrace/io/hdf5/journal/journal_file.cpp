@@ -54,7 +54,7 @@ struct JournalFile::Header {
 
 std::string JournalFile::name(const std::string &path) {
   std::error_code none;
-  const std::string target = fs::is_symlink(path, none) ? fs::weakly_canonical(path, none).string() : path;
+  const std::string target = is_link(path) ? fs::weakly_canonical(path, none).string() : path;
   return (target.empty() ? path : target) + ".journal";
 }
 
