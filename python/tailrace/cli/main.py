@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailrace.text import reason, visible
+
 from . import analyse as cli_analyse
 from . import convert as cli_convert
 from . import plot as cli_plot
@@ -181,12 +183,12 @@ def case(
     if path.suffix not in CASES and path.exists():
         if overrides:
             fail("--set changes a case; what a run wrote tells the case as it was")
-        print(_case_of(path), end="")
+        print(visible(_case_of(path), lines=True), end="")
         return
     loaded, notes = load(path, overrides)
     for note in notes:
         say(f"note: {note}")
-    print(loaded.to_toml(), end="")
+    print(visible(loaded.to_toml(), lines=True), end="")
 
 
 def _case_of(path: Path) -> str:
@@ -231,7 +233,7 @@ def info(
             if not as_json:
                 listing.show(found[-1], steps)
         except (ValueError, OSError) as error:
-            say(f"tailrace: {error}")
+            say(f"tailrace: {reason(error)}")
             code = max(code, 2 if isinstance(error, ValueError) else 1)
     if as_json:
         print(listing.to_json(found))
@@ -254,10 +256,10 @@ def verify(
         try:
             found = inspection.verify(path)
         except (inspection.NotASeriesError, OSError) as error:
-            say(f"tailrace: {error}")
+            say(f"tailrace: {reason(error)}")
             code = 2
             continue
-        print(*found.lines(), sep="\n", flush=True)
+        print(*map(visible, found.lines()), sep="\n", flush=True)
         code = max(code, 1 if found.damage else 0)
     raise typer.Exit(code)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tailrace.core import IoError
+from tailrace.text import reason
 
 
 @contextmanager
@@ -20,11 +21,3 @@ def io_errors(what: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise IoError(f"{what}: {reason(error, what)}") from error
-
-
-def reason(error: OSError, known: str = "") -> str:
-    """Why a call of the system failed, with the name of the file where `known` does not have it."""
-    if error.strerror is None:
-        return str(error) or type(error).__name__
-    named = "" if error.filename is None else str(error.filename)
-    return error.strerror if not named or named in known else f"{named}: {error.strerror}"

@@ -25,7 +25,7 @@ from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.io.names import result_names
 from tailrace.parallel import agree, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
-from tailrace.text import duration
+from tailrace.text import duration, message
 
 from .source import SeriesSource
 
@@ -274,11 +274,11 @@ class Analyse:
 
     def _say(self, text: str) -> None:
         if self._world.rank == 0:
-            print(f"tailrace: {text}", file=sys.stderr, flush=True)
+            print(message(f"tailrace: {text}"), file=sys.stderr, flush=True)
 
     def _out(self, text: str) -> None:
         if self._world.rank == 0:
-            print(text, flush=True)
+            print(message(text), flush=True)
 
 
 def _nothing() -> None:
