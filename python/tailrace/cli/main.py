@@ -20,6 +20,7 @@ from tailrace.text import reason, visible
 from . import analyse as cli_analyse
 from . import convert as cli_convert
 from . import plot as cli_plot
+from . import streams
 from .advise import advise
 from .bench import commands as cli_bench
 from .common import enter, fail, guarded, on_ranks, say, settle
@@ -108,6 +109,7 @@ def run(
     beside_stream: cli_analyse.BesideStream = None,
 ) -> None:
     """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
+    streams.go_on_unread()
     if resume and overwrite:
         fail("--resume goes on with the results that are there, and --overwrite replaces them; leave one out")
     if directory is not None:
@@ -282,13 +284,14 @@ def doctor() -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    for word in sys.argv[1:]:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            say(f"tailrace: {os.fsencode(word)!r} is not in UTF-8; rename that file, or write the value in UTF-8")
-            sys.exit(2)
-    app(prog_name="tailrace")
+    with streams.watched():
+        for word in sys.argv[1:]:
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                say(f"tailrace: {os.fsencode(word)!r} is not in UTF-8; rename that file, or write the value in UTF-8")
+                sys.exit(2)
+        sys.exit(guarded(lambda: app(prog_name="tailrace")))
 
 
 if __name__ == "__main__":
