@@ -8,6 +8,8 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tailrace.text import visible
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -55,15 +57,15 @@ def picture(
     image = axes.pcolormesh(places[0][across], places[1][up], values[up, across], shading="nearest", cmap="viridis")
     axes.set_aspect("equal")
     axes.set(xlabel=labels[0], ylabel=labels[1])
-    axes.set_title(title, fontsize="small")
+    axes.set_title(visible(title), fontsize="small")
     axes.tick_params(labelsize="small")
     figure.colorbar(image, ax=axes, shrink=0.8).ax.tick_params(labelsize="small")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img alt="{html.escape(title)}" src="data:image/png;base64,{data}">'
+    return f'<img alt="{html.escape(visible(title))}" src="data:image/png;base64,{data}">'
 
 
 def _text(value: Any) -> str:
-    text = str(value)
+    text = visible(value, lines=True)
     return html.escape(text if len(text) <= _MOST else text[: _MOST - 3] + "...")

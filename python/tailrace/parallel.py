@@ -6,6 +6,9 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from tailrace.core import IoError
+from tailrace.text import reason
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
@@ -16,14 +19,14 @@ def agree(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
     """The result of `work`, which must not communicate; where it fails on any rank, every rank raises.
 
     A rank that fails raises its own error; the others raise that of the first rank that failed. So the failure of one
-    rank is never a deadlock.
+    rank is never a deadlock. A failure of the system is raised as an IoError.
     """
     error: Exception | None = None
     result: Result | None = None
     try:
         result = work()
     except Exception as caught:
-        error = caught
+        error = _named(caught)
     errors = comm.allgather(None if error is None else _portable(error))
     if error is not None:
         raise error
@@ -34,17 +37,29 @@ def agree(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
 
 
 def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
-    """The result of `work` on rank 0, on every rank; its failure is raised on every rank, as the same type."""
+    """The result of `work` on rank 0, on every rank; its failure is raised on every rank.
+
+    It has the same type, but a failure of the system is an IoError.
+    """
     outcome: Result | Exception | None = None
     if comm.rank == 0:
         try:
             outcome = work()
         except Exception as caught:
-            outcome = _portable(caught)
+            outcome = _portable(_named(caught))
     outcome = comm.bcast(outcome, root=0)
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
+
+
+def _named(error: Exception) -> Exception:
+    """The error; for one of the system an IoError that names the file."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return error
+    named = IoError(reason(error))
+    named.__cause__ = error
+    return named
 
 
 def _portable(error: Exception) -> Exception:

@@ -1,12 +1,44 @@
-"""Sizes, lengths of time and functions of users in words, and where words go. All functions are local."""
+"""Texts for users: sizes, lengths of time, functions, what strangers wrote, and where it goes. All is local."""
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
+
+# Controls of a terminal, ends of lines, marks that turn the direction of a text, and what UTF-8 or HTML do not allow.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def visible(text: object, *, lines: bool = False) -> str:
+    """A text as it may be shown: files of strangers hold texts that would move the cursor, or look like others.
+
+    Such characters are written as JSON and TOML write them: \\u001b.
+
+    :param lines: the text may have several lines, and tabs; else these are escaped too.
+    """
+    return _UNSEEN.sub(lambda found: found[0] if lines and found[0] in "\n\t" else _escaped(found[0]), str(text))
+
+
+def _escaped(character: str) -> str:
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def message(text: object) -> str:
+    """A message as it may be shown. Its further lines are indented: none can look like a message of its own."""
+    return re.sub(r"\n(?=\S)", "\n  ", visible(text, lines=True))
+
+
+def reason(error: BaseException, known: str = "") -> str:
+    """Why something failed. Of a failure of the system the file comes first, unless `known` has its name."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error) or type(error).__name__
+    named = "" if error.filename is None else str(error.filename)
+    return error.strerror if not named or named in known else f"{named}: {error.strerror}"
 
 
 def size(count: float) -> str:

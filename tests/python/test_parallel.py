@@ -1,11 +1,16 @@
 """The number of ranks and their arrangement change nothing; failures on one rank are raised on all."""
 
+import errno
+
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from helpers.programs.series import parallel_programs
+from tailrace.core import IoError
+from tailrace.parallel import agree, on_root
 
 RANKS = (1, 2, 3, 4, 6)
 STEPS = 50
@@ -54,3 +59,23 @@ def test_fields_are_the_same_on_every_process_grid(tmp_path, box, methods):
 
 def test_failures_are_shared(three):
     three.results(parallel_programs.share_failures, limit=60)
+
+
+@pytest.mark.parametrize("shared", [agree, on_root])
+def test_a_failure_of_the_system_is_an_io_error_that_names_the_file(shared, tmp_path):
+    """Also on one rank: callers know one type."""
+    for work in (lambda: (tmp_path / "none").stat(), lambda: (tmp_path / "none").open()):
+        with pytest.raises(IoError) as caught:
+            shared(MPI.COMM_SELF, work)
+        assert str(caught.value) == f"{tmp_path}/none: No such file or directory"
+
+
+@pytest.mark.parametrize("shared", [agree, on_root])
+@pytest.mark.parametrize("error", [OSError("of a user"), ValueError(errno.EIO), IoError("of ours")])
+def test_other_errors_stay_what_they_are(shared, error):
+    def fail():
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        shared(MPI.COMM_SELF, fail)
+    assert type(caught.value) is type(error) and str(caught.value) == str(error)

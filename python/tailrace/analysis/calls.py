@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tailrace.text import message
+
 from .errors import AnalysisError, failure
 
 if TYPE_CHECKING:
@@ -82,11 +84,7 @@ def wait_for_others(comm: MPI.Comm, request: MPI.Request, error: str) -> None:
     deadline = clock.monotonic() + PATIENCE
     while not request.Test():
         if clock.monotonic() > deadline:
-            print(
-                f"tailrace: {error}\n  only on rank {comm.rank}; the other ranks did not return from the "
-                f"script within {PATIENCE:g} s, so the program ends",
-                file=sys.stderr,
-                flush=True,
-            )
+            why = f"only on rank {comm.rank}; the other ranks did not return from the script within {PATIENCE:g} s"
+            print(message(f"tailrace: {error}\n  {why}, so the program ends"), file=sys.stderr, flush=True)
             comm.Abort(1)
         clock.sleep(0.002)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.core import Error, FileLock, InputError, IoError, is_foreign_file
+from tailrace.core import FileLock, IoError
 from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Tensor, Vector
 from tailrace.files import locks
+from tailrace.files.failures import io_errors
 from tailrace.files.paths import holds_something
-from tailrace.files.regular import open_regular
 from tailrace.files.whole import drafted
 from tailrace.io import series
 from tailrace.io.engines import default_path
@@ -30,6 +30,7 @@ from tailrace.io.values import STORED, is_stored
 from tailrace.parallel import on_root
 from tailrace.text import counted
 
+from .ownership import Claim, check_results, title_of
 from .pictures import close_figures, entries, is_figure, is_ours, pictures
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class ResultSink:
         }
         self.table = directory / f"{name}.csv"
         self.path = directory / default_path(name, engine)
+        self._claim = Claim(self.table, name)  # of rank 0
         self._rows: TimeSeries | None = None  # on rank 0
         self._series: series.ArraySeries | None = None
         self._last: int | None = None
@@ -165,8 +167,8 @@ class ResultSink:
         self._lock: FileLock | None = None  # on rank 0, as long as there may be more results
         on_root(comm, self._take_lock)
         try:
-            check_results(directory, name, engine, comm)
-            on_root(comm, self._make_ready)
+            untold = check_results(directory, name, engine, comm)
+            on_root(comm, lambda: self._make_ready(untold))
         except BaseException:
             self._release()
             raise
@@ -183,14 +185,12 @@ class ResultSink:
 
     @property
     def _title(self) -> str:
-        return _title_of(self.name)
+        return title_of(self.name)
 
     def _take_lock(self) -> None:
         """Keep other programs from all results of this name, before any of them is removed."""
-        try:
+        with io_errors(f"results {self._directory / self.name}"):
             self._directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
         self._lock = locks.take(self._directory / f"{self.name}.results")
 
     def _release(self) -> None:
@@ -198,21 +198,23 @@ class ResultSink:
             self._lock.release()
             self._lock = None
 
-    def _make_ready(self) -> None:
-        """Remove the results after the step to continue from, or all."""
-        try:
+    def _make_ready(self, untold: bool) -> None:
+        """Remove the results after the step to continue from, or all; `untold` as of `check_results`."""
+        with io_errors(f"results {self._directory / self.name}"):
             for path, step in pictures(self._directory, self.name):
                 if (self._resume is None or step > self._resume) and is_ours(path, self._title):
                     path.unlink()
-            if self._resume is None:
+            if self._resume is None and untold:
+                self._claim.replace()  # until it is replaced, which a kill may prevent
+            elif self._resume is None:
                 self.table.unlink(missing_ok=True)
-            elif self.table.exists():
+            elif self.table.exists() and not self._claim.is_left():
                 TimeSeries(self.table, "", self._resume, columns=_columns_of(self.table)).close()
-        except OSError as error:
-            raise IoError(f"results {self._directory / self.name}: {error.strerror or error}") from error
 
     def _open_series(self) -> None:
         going_on = self._resume is not None and on_root(self._comm, lambda: holds_something(self.path))
+        if not going_on:
+            on_root(self._comm, self._claim.make)
         self._series = series.open(
             self.path,
             "a" if going_on else "w",
@@ -223,6 +225,8 @@ class ResultSink:
         )
         if going_on and len(self._series):
             self._last = self._series[-1].index
+        elif going_on:
+            on_root(self._comm, self._claim.make)
         for key, value in self._attributes.items():
             self._series.set_attribute(key, value)
 
@@ -252,16 +256,15 @@ class ResultSink:
         self.written += 1
 
     def _append(self, row: dict[str, float]) -> None:
-        try:
+        with io_errors(f"cannot write {self.table}"):
             if self._rows is None:
                 definitions = "step, time: of the state; the other columns are what the script returned"
+                resume_step = None if self._claim.is_left() else self._resume
                 self._rows = TimeSeries(
-                    self.table, self._title, self._resume, columns=list(row), definitions=definitions,
+                    self.table, self._title, resume_step, columns=list(row), definitions=definitions,
                     provenance=self._provenance,
                 )  # fmt: skip
             self._rows.append(row)
-        except OSError as error:
-            raise IoError(f"cannot write {self.table}: {error.strerror or error}") from error
 
     def _write_step(self, index: int, time: float, plan: _WritePlan, results: ScriptResults | None) -> None:
         if self._series is None:
@@ -286,6 +289,7 @@ class ResultSink:
         for name, number in plan.numbers.items():
             out.write_scalar(name, number)
         out.end_step()
+        on_root(self._comm, self._claim.drop)
         self._last = index
 
     def _lead(self, index: int, results: ScriptResults) -> _WritePlan | Exception:
@@ -318,11 +322,9 @@ class ResultSink:
         on_root(self._comm, self._sync_rows)
 
     def _sync_rows(self) -> None:
-        try:
+        with io_errors(f"cannot write {self.table}"):
             if self._rows is not None:
                 self._rows.sync()
-        except OSError as error:
-            raise IoError(f"cannot write {self.table}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close all files. Collective; closing twice does nothing."""
@@ -342,57 +344,19 @@ def _plan_of(results: ScriptResults) -> _WritePlan:
     return _WritePlan(results.numbers, results.arrays, kinds, len(results.figures))
 
 
-def check_results(directory: Path, name: str, engine: str, comm: MPI.Comm) -> None:
-    """Check that the results of an analysis would replace only earlier ones of it, or nothing. Collective.
-
-    :raises InputError: there are files of something else.
-    :raises IoError: they cannot be read.
-    """
-    table, path = directory / f"{name}.csv", directory / default_path(name, engine)
-    kind = on_root(comm, lambda: _kind_of(table, _title_of(name)))
-    foreign = table if kind == "foreign" else None
-    if kind != "foreign" and on_root(comm, lambda: holds_something(path)):
-        try:
-            with series.open(path, "r", comm=comm) as stored:
-                if stored.attributes.get("analysis") != name and (len(stored) or kind == "nothing"):
-                    foreign = path
-        except (Error, OSError, ValueError):  # beside our table: a program was killed as it began
-            if kind == "nothing" or on_root(comm, lambda: is_foreign_file(str(path))):
-                foreign = path
-    if foreign is not None:
-        raise InputError(
-            f"{foreign} is there already, and is no result of an analysis '{name}'; choose another directory "
-            "by -o (of the command) or out (of the case), or move it away"
-        )
-
-
-def _title_of(name: str) -> str:
-    return f"analysis {name}"
-
-
 def last_result(directory: Path, name: str, engine: str, comm: MPI.Comm) -> int | None:
     """The last step whose results are complete; None if there is no such step. Collective.
 
     A program that was killed may have written a row in one file and not yet in the other: the earlier step counts.
     """
     table, path = directory / f"{name}.csv", directory / default_path(name, engine)
-    found = [on_root(comm, lambda: last_step(table))] if on_root(comm, table.exists) else []
+    has_rows = on_root(comm, lambda: table.exists() and not Claim(table, name).is_left())
+    found = [on_root(comm, lambda: last_step(table))] if has_rows else []
     if on_root(comm, lambda: holds_something(path)):
         with series.open(path, "r", comm=comm) as stored:
             found.append(stored[-1].index if len(stored) else None)
     steps = [step for step in found if step is not None]
     return min(steps) if steps and len(steps) == len(found) else None
-
-
-def _kind_of(table: Path, title: str) -> str:
-    """Whether a table is "ours", "foreign" (of something else), or "nothing" (not there)."""
-    try:
-        with open_regular(table, encoding="utf-8", errors="replace") as file:
-            return "ours" if f"# {title}\n" in [file.readline(), file.readline()] else "foreign"
-    except FileNotFoundError:
-        return "nothing"
-    except OSError as error:
-        raise IoError(f"{table} cannot be read: {error.strerror or error}") from error
 
 
 def _columns_of(path: Path) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailrace.text import visible
+
 from .common import fail, say
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ def _table(found: Forecast) -> list[str]:
 
 
 def _show(advice: Advice) -> None:
-    print(*advice.reasons, sep="\n")
+    print(*map(visible, advice.reasons), sep="\n")
     interval = advice.interval
     if interval is not None:
         from tailrace.text import duration
@@ -175,9 +177,9 @@ def _show(advice: Advice) -> None:
     print()
     if advice.commands:
         print("Before the run:")
-        print(*(f"  {command}" for command in advice.commands), sep="\n")
+        print(*(visible(f"  {command}") for command in advice.commands), sep="\n")
         print()
-    print(f"In the case file:\n\n{advice.block}", end="")
+    print(visible(f"In the case file:\n\n{advice.block}", lines=True), end="")
     for note in advice.notes:
         say(f"note: {note}")
 
@@ -197,8 +199,11 @@ def _fit(results: BenchResults, machine: str | None, path: Path) -> None:
         fail(error, 1)
     except OSError as error:
         fail(f"--fit-to {path}: {error.strerror}")
-    print(f"{path}: a profile fitted to {len(data)} measured ways; what remains is a factor of {found.factor:.3g}")
-    print(f"  determined by the data: {', '.join(found.determined) or 'nothing'}")
+    print(
+        f"{visible(path)}: a profile fitted to {len(data)} measured ways; what remains is a factor of "
+        f"{found.factor:.3g}"
+    )
+    print(f"  determined by the data: {visible(', '.join(found.determined)) or 'nothing'}")
     try:
         check = cross_validate(data, start)
     except FitError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from . import streams
 from .common import fail, guarded, on_ranks, settle
 from .ranks import launch
 
@@ -178,6 +179,8 @@ def analyse(
     _check(engine, precision, on_error)
     chosen = _steps(steps, every)
     on_ranks(ranks, _arguments(locals()), stops_itself=False)
+    if beside_run:
+        streams.go_on_unread()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot interrupt the wait for a stream
     try:
         from tailrace.replay.analyse import AnalysisRequest, analyse

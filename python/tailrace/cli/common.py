@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from tailrace.text import message, reason, visible
+
 from .ranks import launch
 
 if TYPE_CHECKING:
@@ -21,14 +23,14 @@ _FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills al
 
 
 def say(text: str) -> None:
-    """Print to standard error, on the first rank only."""
+    """Print a message to standard error, on the first rank only."""
     if launch.rank() == 0:
-        print(text, file=sys.stderr, flush=True)
+        print(message(text), file=sys.stderr, flush=True)
 
 
 def fail(text: object, code: int = 2) -> NoReturn:
     """End the program with a message instead of a traceback."""
-    say(f"tailrace: {text}")
+    say(f"tailrace: {reason(text) if isinstance(text, Exception) else text}")
     if launch.rank() != 0:
         time.sleep(_FIRST_WORD)
     raise typer.Exit(code)
@@ -51,7 +53,7 @@ def settle(case: Case) -> None:
         if put_back(case):
             say("tailrace: the run ended before it had results; the earlier ones are back in their places")
     except (OSError, ValueError) as error:
-        say(f"tailrace: {error}")
+        say(f"tailrace: {reason(error)}")
 
 
 def on_ranks(
@@ -83,15 +85,14 @@ def guarded(work: Callable[[], int]) -> int:
     try:
         return work()
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
-        text = f"tailrace: {str(error) or type(error).__name__}"
+        text = message(f"tailrace: {reason(error)}")
         if os.environ.get("TAILRACE_TRACEBACK"):
-            text = traceback.format_exc() + text
+            text = visible(traceback.format_exc(), lines=True) + text
         launch.end_together(text)
         from tailrace.case.case import ConfigError
 
         return 2 if isinstance(error, ConfigError) else 1
     except Exception:  # a bug in Tailrace: print the traceback
-        launch.end_together(
-            traceback.format_exc() + "tailrace: this is a defect; please report it with the lines above"
-        )
+        trace = visible(traceback.format_exc(), lines=True)
+        launch.end_together(f"{trace}tailrace: this is a defect; please report it with the lines above")
         return 1

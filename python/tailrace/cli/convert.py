@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from tailrace.text import visible
+
 from .common import fail, guarded, on_ranks, say
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ def _run(request: ConversionRequest, lines: bool) -> int:
     for note in done.notes:
         say(f"note: {note}")
     if MPI.COMM_WORLD.rank == 0:
-        print(_told(done), flush=True)
+        print(visible(_told(done)), flush=True)
     return 0
 
 

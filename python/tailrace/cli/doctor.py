@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from tailrace.machine import file_system, memory, physical_cores
-from tailrace.text import size
+from tailrace.text import size, visible
 
 State = Literal["ok", "note", "missing"]
 
@@ -60,13 +60,13 @@ def report(stream: TextIO | None = None, directory: str | Path = ".") -> int:
     marks = {"ok": ("ok", "green"), "note": ("note", "yellow"), "missing": ("missing", "bold red")}
     for finding in findings:
         mark, style = marks[finding.state]
-        table.add_row(Text(mark, style=style), finding.what, Text(finding.found))
+        table.add_row(Text(mark, style=style), finding.what, Text(visible(finding.found)))
     console.print(table)
     remedies = [finding for finding in findings if finding.remedy]
     if remedies:
         console.print()
     for finding in remedies:
-        console.print(f"{finding.what}: {finding.remedy}", markup=False, soft_wrap=True)
+        console.print(visible(f"{finding.what}: {finding.remedy}"), markup=False, soft_wrap=True)
     return 1 if any(finding.state == "missing" for finding in findings) else 0
 
 

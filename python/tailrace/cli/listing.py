@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tailrace.io.placement import StretchedGrid
-from tailrace.text import size
+from tailrace.text import size, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -102,7 +102,8 @@ class TextTable:
 
     def plain(self) -> list[str]:
         """Lines with aligned columns."""
-        lines = [self.columns, *self.rows] if any(self.columns) else self.rows
+        rows = [[visible(text) for text in row] for row in self.rows]
+        lines = [self.columns, *rows] if any(self.columns) else rows
         widths = [max((len(line[at]) for line in lines), default=0) for at in range(len(self.columns))]
         return [
             "  ".join(
@@ -122,7 +123,7 @@ class TextTable:
         for at, column in enumerate(self.columns):
             table.add_column(column, justify="right" if at in self.right else "left", overflow="fold")
         for row in self.rows:
-            table.add_row(*(Text(text, style="" if at else "bold") for at, text in enumerate(row)))
+            table.add_row(*(Text(visible(text), style="" if at else "bold") for at, text in enumerate(row)))
         return table
 
 
@@ -178,7 +179,7 @@ def _variables_table(found: Contents) -> TextTable:
 
 def show(found: Contents, all_steps: bool = False) -> None:
     """Print the contents of a series: tables on a terminal, plain lines elsewhere."""
-    heading = str(found.path)
+    heading = visible(found.path)
     if found.looked_at is not None and found.looked_at != len(found.steps) - 1:
         heading += f": variables of step number {found.looked_at}, index {found.steps[found.looked_at][0]}"
     tables = tables_of(found, all_steps)

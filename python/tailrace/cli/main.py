@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailrace.text import reason, visible
+
 from . import analyse as cli_analyse
 from . import convert as cli_convert
 from . import plot as cli_plot
+from . import streams
 from .advise import advise
 from .bench import commands as cli_bench
 from .common import enter, fail, guarded, on_ranks, say, settle
@@ -106,6 +109,7 @@ def run(
     beside_stream: cli_analyse.BesideStream = None,
 ) -> None:
     """Compute a case. Started under mpiexec, or with -n, it runs in parallel."""
+    streams.go_on_unread()
     if resume and overwrite:
         fail("--resume goes on with the results that are there, and --overwrite replaces them; leave one out")
     if directory is not None:
@@ -181,12 +185,12 @@ def case(
     if path.suffix not in CASES and path.exists():
         if overrides:
             fail("--set changes a case; what a run wrote tells the case as it was")
-        print(_case_of(path), end="")
+        print(visible(_case_of(path), lines=True), end="")
         return
     loaded, notes = load(path, overrides)
     for note in notes:
         say(f"note: {note}")
-    print(loaded.to_toml(), end="")
+    print(visible(loaded.to_toml(), lines=True), end="")
 
 
 def _case_of(path: Path) -> str:
@@ -231,7 +235,7 @@ def info(
             if not as_json:
                 listing.show(found[-1], steps)
         except (ValueError, OSError) as error:
-            say(f"tailrace: {error}")
+            say(f"tailrace: {reason(error)}")
             code = max(code, 2 if isinstance(error, ValueError) else 1)
     if as_json:
         print(listing.to_json(found))
@@ -254,10 +258,10 @@ def verify(
         try:
             found = inspection.verify(path)
         except (inspection.NotASeriesError, OSError) as error:
-            say(f"tailrace: {error}")
+            say(f"tailrace: {reason(error)}")
             code = 2
             continue
-        print(*found.lines(), sep="\n", flush=True)
+        print(*map(visible, found.lines()), sep="\n", flush=True)
         code = max(code, 1 if found.damage else 0)
     raise typer.Exit(code)
 
@@ -280,13 +284,14 @@ def doctor() -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    for word in sys.argv[1:]:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            say(f"tailrace: {os.fsencode(word)!r} is not in UTF-8; rename that file, or write the value in UTF-8")
-            sys.exit(2)
-    app(prog_name="tailrace")
+    with streams.watched():
+        for word in sys.argv[1:]:
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                say(f"tailrace: {os.fsencode(word)!r} is not in UTF-8; rename that file, or write the value in UTF-8")
+                sys.exit(2)
+        sys.exit(guarded(lambda: app(prog_name="tailrace")))
 
 
 if __name__ == "__main__":

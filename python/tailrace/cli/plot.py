@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tailrace.text import visible
+
 from .common import fail
 
 
@@ -87,6 +89,6 @@ def plot(
             times=times, values=values, log=log, loglog=loglog, slopes=slopes, reference=reference, dt=dt, grid=grid,
         )  # fmt: skip
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        fail(str(error) or type(error).__name__)
+        fail(error)
     for picture in pictures:
-        print(picture)
+        print(visible(picture))

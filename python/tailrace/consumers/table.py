@@ -13,6 +13,7 @@ from tailrace.flow.stability import stability_of
 from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries
 from tailrace.parallel import agree, on_root
 from tailrace.steps.step import Step
+from tailrace.text import visible
 
 from .consumer import Consumer
 from .warnings import Warnings
@@ -105,7 +106,7 @@ class AveragesTable(Consumer):
     def report(self) -> None:
         """Print the worst warning of each kind."""
         for line in self._warnings.summary():
-            print(line)
+            print(visible(line))
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ import numpy as np
 
 from tailrace.core import Grid, InputError
 from tailrace.notebook import card, picture
+from tailrace.text import visible
 
 from .averages import average
 from .parity import EVEN, Signs, mirrors, parity_of
@@ -175,7 +176,8 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         numbers = "empty"
         if self.size:
             numbers = f"min {self._data.min():.6g}, mean {self._data.mean():.6g}, max {self._data.max():.6g}"
-        return f"<Field {self.name + ': ' if self.name else ''}{x} x {y} x {z}, {self.dtype}; {numbers}{whose}>"
+        named = f"{visible(self.name)}: " if self.name else ""
+        return f"<Field {named}{x} x {y} x {z}, {self.dtype}; {numbers}{whose}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: what it is, and a picture of this rank's middle plane. Local; reads no more than that."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tailrace.core import FileLock
+from tailrace.text import visible
 
 _told: set[str] = set()  # notes that were printed; each is printed once
 
@@ -17,5 +18,5 @@ def take(target: str | Path) -> FileLock:
     lock = FileLock(str(target))
     if lock.note and lock.note not in _told:
         _told.add(lock.note)
-        print(f"note: {lock.note}", flush=True)
+        print(visible(f"note: {lock.note}"), flush=True)
     return lock

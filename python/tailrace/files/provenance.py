@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.core import build_info
+from tailrace.text import visible
 
 KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", "case")
 _CASE = "case"
@@ -52,9 +53,9 @@ def comments(provenance: Mapping[str, Any]) -> list[str]:
     for key in KEYS:
         text = str(provenance.get(key, "")).rstrip("\n")
         if key == _CASE and text:
-            lines += [f"{key}:", *(f"{_INDENT}{line}".rstrip() for line in text.split("\n"))]
+            lines += [f"{key}:", *(f"{_INDENT}{visible(line, lines=True)}".rstrip() for line in text.split("\n"))]
         elif text:
-            lines.append(f"{key}: {' '.join(text.split())}")
+            lines.append(f"{key}: {visible(' '.join(text.split()))}")
     return lines
 
 

@@ -26,6 +26,7 @@ from tailrace.files.whole import sync
 from tailrace.io import series
 from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree, on_root
+from tailrace.text import visible
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -348,4 +349,4 @@ def _set_aside(path: Path) -> None:
         names = (path.with_name(f"{path.name}.set-aside{number or ''}") for number in itertools.count())
         place = next(name for name in names if not (name.exists() or name.is_symlink()))
         path.rename(place)
-        print(f"note: {path} is no checkpoint; it is now {place}", flush=True)
+        print(visible(f"note: {path} is no checkpoint; it is now {place}"), flush=True)

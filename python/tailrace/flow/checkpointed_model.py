@@ -13,7 +13,7 @@ from tailrace.case.schedule import SAME_TIME
 from tailrace.files.provenance import of_program
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.flow.model import Model
-from tailrace.text import named
+from tailrace.text import message, named
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -107,7 +107,7 @@ class CheckpointedModel(Model):
     def say(self, text: str) -> None:
         """Print a line on rank 0. Local."""
         if self.comm.rank == 0:
-            print(text, flush=True)
+            print(message(text), flush=True)
 
     def _more_about(self) -> Mapping[str, Any]:
         """What else a checkpoint tells. Local."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.text import visible
 
 from .connection import Mode, connect
 from .coupling import NO_COUPLING, Coupling, CouplingSide, LeftOut
@@ -365,7 +366,7 @@ class SeriesOf(ABC, Generic[OneStep]):
                 extent = f"list of {shape[1]} x {shape[0]}" if is_list else f"(z, y, x) = {tuple(reversed(shape))}"
                 lines.append(f"  {name:{width}} {dtype} {extent}")
             lines += [f"  {name} = {value}" for name, value in reader.scalars(len(steps) - 1).items()]
-        return "\n".join(lines)
+        return "\n".join(map(visible, lines))
 
     def _place(self, name: str, data: NDArray[Any] | Block) -> tuple[str, NDArray[Any], Triple, Box, Box]:
         """The name, the contiguous array, the global shape, the box to write and the box that the array covers."""

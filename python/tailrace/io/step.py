@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace.text import visible
+
 from .handle import Handle, raise_on_all_ranks
 from .placement import Box, Stored, triple
 from .readable import Readable
@@ -112,4 +114,4 @@ class ArrayStep:
         return name in self.variables or (isinstance(name, str) and self.components(name) > 0)
 
     def __repr__(self) -> str:
-        return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
+        return visible(f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>")

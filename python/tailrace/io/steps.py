@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, overload
 
 from tailrace.core import InputError
+from tailrace.text import visible
 
 One = TypeVar("One")
 
@@ -39,7 +40,7 @@ class Steps(Sequence[One]):
         return self._make(at, *self._table[at])
 
     def __repr__(self) -> str:
-        return f"<{len(self)} steps of {self._path}>"
+        return visible(f"<{len(self)} steps of {self._path}>")
 
     def position_of(self, index: int) -> int:
         """The position of the step with this index.

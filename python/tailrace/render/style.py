@@ -10,6 +10,7 @@ from matplotlib.figure import Figure  # without pyplot: no window, and no shared
 
 from tailrace.files.regular import open_regular
 from tailrace.files.whole import drafted
+from tailrace.text import visible
 
 AXES = ("x", "y", "z")
 FORMATS = (".png", ".pdf", ".svg")
@@ -39,7 +40,7 @@ class PlotError(ValueError):
 
 def plain(text: str) -> str:
     """A name, escaped for matplotlib, which would take text between two dollar signs for a formula."""
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")
 
 
 def check_picture(out: str | Path) -> Path:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace.analysis.earlier_results import EarlierResults
 from tailrace.analysis.errors import AnalysisError
-from tailrace.analysis.results import ResultSink, ScriptResults, check_results, last_result
+from tailrace.analysis.ownership import check_results
+from tailrace.analysis.results import ResultSink, ScriptResults, last_result
 from tailrace.analysis.script import Script, load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.consumers.analysis import Analysis, OnError
@@ -24,7 +25,7 @@ from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.io.names import result_names
 from tailrace.parallel import agree, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
-from tailrace.text import duration
+from tailrace.text import duration, message
 
 from .source import SeriesSource
 
@@ -273,11 +274,11 @@ class Analyse:
 
     def _say(self, text: str) -> None:
         if self._world.rank == 0:
-            print(f"tailrace: {text}", file=sys.stderr, flush=True)
+            print(message(f"tailrace: {text}"), file=sys.stderr, flush=True)
 
     def _out(self, text: str) -> None:
         if self._world.rank == 0:
-            print(text, flush=True)
+            print(message(text), flush=True)
 
 
 def _nothing() -> None:

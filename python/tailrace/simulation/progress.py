@@ -18,7 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tailrace.text import duration, is_terminal, size
+from tailrace.text import duration, is_terminal, message, size
 
 _WINDOW = 10.0  # seconds over which the speed is taken
 _QUIET = 10.0  # seconds between plain lines, at least
@@ -106,7 +106,7 @@ class Live:
 
     def message(self, text: str) -> None:
         """Print a line above the progress."""
-        self._console.print(text, soft_wrap=True, markup=False)
+        self._console.print(Text(message(text)), soft_wrap=True)
         self._stream.flush()
 
     def _worth_a_line(self, now: float) -> bool:

@@ -21,6 +21,7 @@ from tailrace.consumers.checkpoint import CheckpointSchedule
 from tailrace.core import InputError
 from tailrace.flow.checkpointed_model import CheckpointedModel
 from tailrace.flow.model import FlowError
+from tailrace.text import visible
 
 from .callbacks import Callbacks, checked_times
 from .existing_results import check_free
@@ -92,7 +93,7 @@ class Simulation(CheckpointedModel):
     def __repr__(self) -> str:
         nx, ny, nz = self.shape
         return (
-            f"<Simulation {self.case.case.name}: {nx} x {ny} x {nz} nodes, Re {self.case.case.reynolds:g}, "
+            f"<Simulation {visible(self.case.case.name)}: {nx} x {ny} x {nz} nodes, Re {self.case.case.reynolds:g}, "
             f"{self.comm.size} rank(s) as {self.processes.rows} x {self.processes.cols}, "
             f"step {self.step}, t = {self.time:g}>"
         )

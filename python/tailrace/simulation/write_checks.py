@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace.analysis.results import check_results
+from tailrace.analysis.ownership import check_results
 from tailrace.core import InputError, IoError, check_only_bp, engine_at
 from tailrace.files.marks import why_foreign
 from tailrace.files.paths import holds_something

@@ -15,6 +15,7 @@ from tailrace.fields.parity import EVEN, Signs, axial, polar
 from tailrace.fields.vector import Vector
 from tailrace.io.placement import Block, triple
 from tailrace.notebook import card
+from tailrace.text import visible
 
 if TYPE_CHECKING:
     import xarray
@@ -144,7 +145,7 @@ class Step:
         return name in self.names
 
     def __repr__(self) -> str:
-        return f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>"
+        return visible(f"<Step {self.index}: time {self.time:g}; {', '.join(self.names)}>")
 
     def _repr_html_(self) -> str:
         """For notebooks: its names, and on one rank a picture of the first field."""

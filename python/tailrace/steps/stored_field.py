@@ -9,6 +9,7 @@ import numpy as np
 
 from tailrace.fields.field import Field
 from tailrace.io.placement import Box
+from tailrace.text import visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +78,8 @@ class StoredField(Field):
         if self._values is not None:
             return super().__repr__()
         z, y, x = self.shape
-        return f"<Field {self.name + ': ' if self.name else ''}{x} x {y} x {z}, {self.dtype}; not read yet>"
+        named = f"{visible(self.name)}: " if self.name else ""
+        return f"<Field {named}{x} x {y} x {z}, {self.dtype}; not read yet>"
 
 
 def covering(key: Any, shape: tuple[int, ...]) -> tuple[list[slice], tuple[Any, ...]] | None:

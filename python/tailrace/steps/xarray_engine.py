@@ -22,6 +22,7 @@ from xarray.core import indexing
 from tailrace.core import Error
 from tailrace.formats.recognise import dataset_at, is_series_of_ours
 from tailrace.io.names import MEANINGS
+from tailrace.text import visible
 
 from . import series as series_module
 from .grid_file import GridFile
@@ -123,7 +124,8 @@ class _Variables:
 
     def _warn(self, left_out: str, name: str) -> None:
         path = self._series.path
-        warnings.warn(f'{path}: {left_out}; read it by tr.open(path)[position].read("{name}")', stacklevel=6)
+        way = f'read it by tr.open(path)[position].read("{name}")'
+        warnings.warn(visible(f"{path}: {left_out}; {way}"), stacklevel=6)
 
     # ---- coordinates -------------------------------------------------------------------------------------------------
     def _times(self) -> dict[str, Any]:

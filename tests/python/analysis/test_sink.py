@@ -13,10 +13,12 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace.analysis.earlier_results import check_free, of_analysis, refusal
-from tailrace.analysis.results import ResultSink, ScriptResults, check_results, last_result, sort
+from tailrace.analysis.ownership import check_results
+from tailrace.analysis.results import ResultSink, ScriptResults, last_result, sort
 from tailrace.core import FileLock, InputError, IoError
+from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series
-from tailrace.io.found import ExistingResult
+from tailrace.io.found import ExistingResult, files_of
 from tailrace.io.time_series import TimeSeriesError, read_provenance, read_time_series
 
 SELF = MPI.COMM_SELF
@@ -220,6 +222,73 @@ def test_files_of_somebody_else(sink, tmp_path):
     os.mkfifo(folder / "mean.csv")
     with pytest.raises(IoError, match=r"mean\.csv cannot be read: it is a named pipe"):
         check_results(folder, "mean", "hdf5", SELF)
+
+
+NUMBERS, FIELDS = {"a": 1.0, "list": np.arange(3)}, {"list": np.arange(3)}
+
+
+@pytest.fixture
+def failed(sink, monkeypatch):
+    """Begins results whose first step fails; what they leave has no attributes."""
+
+    def fail(found, engine):
+        def full(*_):
+            raise IoError("the disk is full")
+
+        out = sink(made_by="run", engine=engine)
+        with monkeypatch.context() as patched:
+            patched.setattr(series.ArraySeries, "end_step", full)
+            with pytest.raises(IoError, match="the disk is full"):
+                out.write(0, 0.0, sort(found, "mean"))
+        out._series.__exit__(IoError)
+        out._series = None
+        out.close()
+        with series.open(out.path) as stored:
+            assert len(stored) == 0 and not stored.attributes
+        return out
+
+    return fail
+
+
+@pytest.mark.parametrize("engine", ["hdf5", "raw"])
+@pytest.mark.parametrize("found", [NUMBERS, FIELDS])
+def test_what_a_failed_first_step_leaves_may_be_replaced(failed, sink, tmp_path, found, engine):
+    out = failed(found, engine)
+    for _ in range(2):  # a program may be killed before it has replaced it
+        with SetAside(record_of(tmp_path / "out" / "mean"), [tmp_path / "out"]) as earlier:
+            earlier.set_aside(files_of(of_analysis(tmp_path / "out", "mean", engine)))
+            again = sink(engine=engine)
+            again.close()
+            earlier.remove()
+    again = sink(engine=engine)
+    again.write(0, 0.0, sort(found, "mean"))
+    again.close()
+    with series.open(out.path) as stored:
+        assert [step.index for step in stored] == [0] and stored.attributes["analysis"] == "mean"
+    assert out.table.exists() == ("a" in found), "what said whose the series is has gone when the series says it"
+
+
+@pytest.mark.parametrize("found", [NUMBERS, FIELDS])
+def test_what_a_failed_first_step_leaves_may_be_gone_on_with(failed, sink, tmp_path, found):
+    out = failed(found, "hdf5")
+    assert last_result(tmp_path / "out", "mean", "hdf5", SELF) is None
+    again = sink(resume_step=0)
+    again.write(4, 0.5, sort(NUMBERS, "mean"))
+    again.close()
+    assert read_time_series(out.table)["step"].tolist() == ([0, 4] if "a" in found else [4])
+    with series.open(out.path) as stored:
+        assert [step.index for step in stored] == [4] and stored.attributes["analysis"] == "mean"
+
+
+def test_a_table_of_another_analysis_proves_nothing(failed, sink, tmp_path):
+    out = failed(FIELDS, "hdf5")
+    out.table.write_text("# Tailrace time series\n# analysis another\n")
+    with pytest.raises(InputError, match=r"mean\.csv is there already, and is no result of an analysis 'mean'"):
+        sink()
+    out.table.rename(f"{out.table}.earlier")
+    with pytest.raises(InputError, match=r"mean\.csv is there already, and is no result of an analysis 'mean'"):
+        sink()
+    assert out.path.exists()
 
 
 def test_a_table_without_columns_is_told_with_the_way_out(sink, tmp_path):

@@ -130,7 +130,7 @@ def test_run_takes_an_input_of_xcompact3d_and_says_what_it_leaves(solver):
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (OSError(28, "No space left on device"), 1, "tailrace: [Errno 28] No space left on device"),
+        (OSError(28, "No space left on device"), 1, "tailrace: No space left on device"),
         (RuntimeError("step 12: ux is NaN at (3, 4, 5)"), 1, "tailrace: step 12: ux is NaN at (3, 4, 5)"),
         (MemoryError(), 1, "tailrace: MemoryError"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from helpers.harness import recorded_calls
 from helpers.harness.kept import KEPT
 from helpers.programs import checkpoint_programs
 from tailrace.flow import checkpoint
@@ -138,6 +139,25 @@ def test_an_error_before_the_last_renaming_is_told(tmp_path, monkeypatch):
     monkeypatch.undo()
     write(store, 2)
     assert entries(tmp_path) == ["step-00000001", "step-00000002"]
+
+
+def test_a_name_is_on_the_disk_before_an_earlier_checkpoint_goes(tmp_path, monkeypatch):
+    """Else a power cut leaves neither; and the files are there before the name."""
+    store = CheckpointStore(tmp_path, 1, MPI.COMM_SELF)
+    for step in (1, 2, 2):  # the last one is stored again, in the place of the first
+        with monkeypatch.context() as patched:
+            calls = recorded_calls.in_python(patched, "fsync", "rename", "unlink")
+            write(store, step)
+        final = tmp_path / f"step-0000000{step}"
+        partial = final.with_name(f"{final.name}.partial")
+        named = calls.index(("rename", partial))
+        ours = {partial, *(partial / path.name for path in final.iterdir())}
+        assert ours <= {path for name, path in calls[:named] if name == "fsync"}
+        last = max(at for at, (name, path) in enumerate(calls[:named]) if path.name == "SHA256SUMS")
+        assert ("fsync", partial) in calls[last:named], "the list of its files, when the last one is in it"
+        assert calls[named + 1] == ("fsync", tmp_path)
+        gone = [path for name, path in calls[:named] if name == "unlink" and path.parent not in (tmp_path, partial)]
+        assert not gone, "nothing of an earlier one goes before"
 
 
 def test_none_and_only_damaged_ones_are_told_apart(tmp_path):

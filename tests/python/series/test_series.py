@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from helpers.inputs import sidecar
-from helpers.programs.series import io_programs
+from helpers.programs.series import failed_steps, io_programs
 from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
@@ -173,6 +174,35 @@ def test_an_exception_drops_the_open_step(tmp_path, engine):
         out.write("ux", field(1))
         raise ZeroDivisionError
     assert len(tr.open(path)) == 1
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+def test_an_exception_lets_go_and_an_end_closes(tmp_path, engine, mode):
+    """Closing is collective, and stores what is not in a step yet; one rank that has failed alone can do neither."""
+    path = tmp_path / PATHS[engine]
+    for error in (ZeroDivisionError, KeyboardInterrupt, None):
+        if mode == "a":
+            write(path, 1)
+        with contextlib.suppress(ZeroDivisionError, KeyboardInterrupt), tr.open(path, mode, engine=engine) as out:
+            out.write_step(9.0, index=90, ux=field())
+            out.set_attribute("late", 1)
+            if error is not None:
+                raise error
+        with pytest.raises(InputError, match="closed"):
+            out.begin_step(91, 9.5)
+        out.close()
+        with tr.open(path) as stored:
+            assert stored[-1].index == 90
+            assert stored.attributes.get("late") == (1 if error is None else None)
+        tr.open(path, "w", engine=engine).close()  # nobody holds it
+
+
+@pytest.mark.parametrize("engine", ["raw", "hdf5", "bp5"])
+def test_a_rank_that_fails_alone_waits_for_nobody(tmp_path, three, engine):
+    path = tmp_path / PATHS[engine]
+    three.results(failed_steps.leave_alone, limit=30, path=str(path), engine=engine)
+    with tr.open(path) as stored:
+        assert [step.index for step in stored] == [1]
 
 
 def test_null_counts_and_writes_nothing(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 
 import numpy as np
@@ -170,6 +171,36 @@ def test_a_deferred_array_lives_until_the_end_of_the_step(tmp_path, monkeypatch)
             out.end_step()
         assert kept == [True] and alive() is None, "and no longer"
     np.testing.assert_array_equal(tr.open(tmp_path / "run")[0]["a"], values)
+
+
+@pytest.mark.parametrize("end", ["abandoned", "abandoned twice", "failed", "closed before"])
+def test_a_deferred_array_is_let_go_with_its_step(path, end):
+    """Else a program that abandons steps keeps the memory of all of them."""
+    arrays = [components()[0].copy() for _ in range(2)]
+    alive = [weakref.ref(array) for array in arrays]
+    out = tr.open(path, "w", engine="adios_hdf5" if path.suffix == ".adios_hdf5" else None)
+    out.begin_step(0, 0.0)
+    for name, array in zip("ab", arrays, strict=True):
+        out.write(name, array, deferred=True)
+    if end == "failed":
+        arrays[0][0, 0, 0] += 1
+    del array, arrays
+    assert all(one() is not None for one in alive)
+    if end == "failed":
+        with pytest.raises(InputError, match="was changed"):
+            out.end_step()
+    elif end == "closed before":
+        out._handle.drop()
+        with pytest.raises(InputError, match="closed"):
+            out.abandon_step()
+    for _ in range({"abandoned": 1, "abandoned twice": 2}.get(end, 0)):
+        out.abandon_step()
+    gc.collect()
+    assert [one() for one in alive] == [None, None]
+    if end != "closed before":
+        out.write_step(1.0, index=1, a=components()[0])
+        out.close()
+        assert [step.index for step in tr.open(path)] == [1]
 
 
 def test_numbers_that_are_none_or_infinite(path):

@@ -18,6 +18,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
 from tailrace.files.set_aside import SetAside, record_of
+from tailrace.io import series
 from tailrace.io.time_series import read_provenance, read_time_series
 from tailrace.simulation.existing_results import claimed
 
@@ -115,6 +116,18 @@ def test_a_run_that_fails_early_puts_everything_back(again: Path):
     result = cases.run(again, "--overwrite", ranks=2)
     assert "no" in cases.message(result)
     assert sums(again.parent) == before
+
+
+@pytest.mark.parametrize("way", ["--overwrite", "--resume"])
+def test_a_series_without_its_first_step_is_no_obstacle(again: Path, way: str):
+    """A full disk ends a run in the first step of a series, which has no attributes yet."""
+    with series.open(again.parent / "analysis" / "mean.h5", "w", comm=MPI.COMM_SELF):
+        pass
+    result = cases.run(again, way, "--set=time.steps=12")
+    assert result.code == 0, result.text
+    with tr.open(again.parent / "analysis" / "mean.h5") as stored:
+        assert [step.index for step in stored] == ([0, 4, 8, 12] if way == "--overwrite" else [12])
+        assert stored.attributes["analysis"] == "mean"
 
 
 def test_directory(again: Path):

@@ -1,4 +1,4 @@
-"""Elements of a page. They may contain any text: HTML is escaped, control characters are shown as pictures."""
+"""Elements of a page. They may contain any text: HTML and control characters are escaped."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from tailrace.text import visible
+
 Element = ElementTree.Element
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _NUMBER = re.compile(r"[-+]?\d[\d.e+-]*( \S{1,5})?")  # with its unit
 _SHORT = 12  # characters
 
 
-def visible(text: object) -> str:
-    """A text without characters that HTML forbids: those below 32 are replaced by their pictures."""
-    return _CONTROLS.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\N{REPLACEMENT CHARACTER}",
-                         str(text))  # fmt: skip
-
-
 def element(name: str, *content: Element | str | None, **attributes: str) -> Element:
     """An element. In names of attributes, an underline at the end is dropped (`class_`), and others become hyphens."""
-    names = {key.rstrip("_").replace("_", "-"): visible(value) for key, value in attributes.items()}
+    names = {key.rstrip("_").replace("_", "-"): visible(value, lines=True) for key, value in attributes.items()}
     made = Element(name, names)
     last: Element | None = None
     for one in content:
@@ -32,9 +27,9 @@ def element(name: str, *content: Element | str | None, **attributes: str) -> Ele
             made.append(one)
             last = one
         elif last is None:
-            made.text = (made.text or "") + visible(one)
+            made.text = (made.text or "") + visible(one, lines=True)
         else:
-            last.tail = (last.tail or "") + visible(one)
+            last.tail = (last.tail or "") + visible(one, lines=True)
     return made
 
 

@@ -16,7 +16,7 @@ from ..records.results import COLUMNS, BenchResults
 from . import contents, flames, panels, scaling
 from .compare import Change
 from .compare import against as compare
-from .markup import Element, data_block, element, folded, text_of, visible
+from .markup import Element, data_block, element, folded, text_of
 from .overview import Overview
 
 _MARK = '<meta name="generator" content="Tailrace bench">'  # identifies reports that may be replaced
@@ -175,7 +175,7 @@ def _charts(name: str) -> Element:
 
 def _title(results: BenchResults) -> str:
     began = f" of {results.runs[0].began[:10]}" if results.runs else ""
-    return text_of(element("title", visible(f"Benchmark report{began}")))
+    return text_of(element("title", f"Benchmark report{began}"))
 
 
 def _hash(text: str) -> str:

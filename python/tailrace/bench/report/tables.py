@@ -10,12 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tailrace.text import counted
+from tailrace.text import counted, visible
 
 from ..records.results import BenchResults
 from ..records.summary import Summary, share
 from .figures import figure_of, percent, seconds, significant
-from .markup import visible
 from .overview import Overview
 from .panels import split
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
@@ -109,4 +108,4 @@ def _about_runs(results: BenchResults) -> Iterable[str]:
 
 def _line(text: str, style: str = "") -> Text:
     """A text as it is: markup of rich and codes for the terminal have no effect."""
-    return Text(visible(text), style=style)
+    return Text(visible(text, lines=True), style=style)

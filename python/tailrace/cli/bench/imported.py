@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailrace.text import visible
+
 from ..common import fail
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def import_results(
     except OSError as error:
         fail(f"{output}: cannot be written: {error.strerror or error}", 1)
     for path, records in imported:
-        print(_told(path, records))
+        print(visible(_told(path, records)))
 
 
 def _told(path: Path, records: list[Record]) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tailrace.text import message
+
 from ..common import fail
 from .show import check_files, show
 
@@ -33,7 +35,7 @@ def measure(bench: Bench, directories: dict[str, Path]) -> int:
     except BaseException as error:  # the other ranks may wait for this one
         expected = isinstance(error, OSError | ValueError | MemoryError)
         said = f"{type(error).__name__}: {error}" if expected else traceback.format_exc()
-        print(f"tailrace: rank {comm.rank}: {said}", file=sys.stderr, flush=True)
+        print(message(f"tailrace: rank {comm.rank}: {said}"), file=sys.stderr, flush=True)
         comm.Abort(1)
         raise
 

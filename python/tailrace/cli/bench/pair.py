@@ -12,7 +12,7 @@ from types import FrameType
 from typing import NoReturn
 
 from tailrace import processes
-from tailrace.text import counted
+from tailrace.text import counted, message
 
 from ..ranks import launch
 from .start import begin
@@ -51,7 +51,7 @@ def run(word: str) -> int:
         consumer, producer = sides
         error = _wait(consumer, producer)
         if error:
-            print(error, file=sys.stderr, flush=True)
+            print(message(error), file=sys.stderr, flush=True)
         return 1 if error else 0
     finally:
         for side in sides:

@@ -22,7 +22,7 @@ from tailrace import processes
 from tailrace.core import FileLock, IoError  # does not start MPI
 from tailrace.files.regular import open_regular
 
-from . import launch, mpi_messages
+from . import launch, mpi_messages, pumps
 from .lost_ranks import LostRanks
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class _Pair:
         self._ask, self._asked = simulation[2], False
         self._analysis = _begin(analysis, piped=True)
         try:
-            self._simulation = _begin(simulation, piped=False)
+            # One rank draws its progress on a terminal; mpiexec would be ended where nobody reads it.
+            self._simulation = _begin(simulation, piped=ranks > 1)
         except launch.LaunchError:
             self._analysis.terminate()
             raise
@@ -131,8 +132,9 @@ class _Pair:
         pipes = ((self._analysis.stdout, sys.stdout), (self._analysis.stderr, sys.stderr))
         self._pumps = [threading.Thread(target=_pump, args=pair, daemon=True) for pair in pipes]
         assert self._simulation.stderr is not None
-        errors = self._simulation.stderr.buffer  # type: ignore[attr-defined] # of a TextIOWrapper
-        self._pumps.append(mpi_messages.forward(errors))
+        self._pumps.append(pumps.errors_of(self._simulation.stderr.buffer))  # type: ignore[attr-defined] # of a TextIOWrapper
+        if self._simulation.stdout is not None:
+            self._pumps.append(pumps.output_of(self._simulation.stdout.buffer))  # type: ignore[attr-defined]
 
     def __enter__(self) -> _Pair:
         self._former = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -17,7 +17,7 @@ from typing import Any
 from tailrace import processes
 from tailrace.machine import physical_cores
 
-from . import mpi_messages
+from . import pumps
 from .lost_ranks import LostRanks
 
 # Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
@@ -112,13 +112,13 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     try:
         # The command has its own process group: Ctrl-C reaches only this program. Its input is closed: a read stops it.
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0,
-            preexec_fn=die_with_parent,
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            process_group=0, preexec_fn=die_with_parent,
         )  # fmt: skip
     except OSError as error:
         raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
-    assert process.stderr is not None
-    errors = mpi_messages.forward(process.stderr)
+    assert process.stdout is not None and process.stderr is not None
+    shown = pumps.output_of(process.stdout), pumps.errors_of(process.stderr)
     former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     request = None if ask is None else LaunchRequest(process, ask)
     lost, why = LostRanks(process.pid, ranks), ""
@@ -135,7 +135,8 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    errors.join(_LAST_WORDS)
+    for pump in shown:
+        pump.join(_LAST_WORDS)
     if why:
         return 1
     if asked and ask is None and process.returncode != 0:

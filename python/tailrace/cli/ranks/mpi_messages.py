@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import sys
-import threading
-from collections.abc import Iterator
-from typing import IO
-
 # The beginnings of Open MPI's blocks that only repeat that ranks ended with an error.
 _REPEATED = (
     "Primary job  terminated normally, but",
@@ -57,24 +51,3 @@ class Filter:
         block, self._block = self._block, []
         repeated = ends and len(block) > 2 and block[1].startswith(_REPEATED)
         return "" if repeated else "".join(f"{one}\n" for one in block)
-
-
-def forward(source: IO[bytes]) -> threading.Thread:
-    """Copy the errors of a job to standard error, filtered, in a thread that ends with them."""
-
-    def work() -> None:
-        with source:
-            for text in _filtered(source):
-                sys.stderr.write(text)
-                sys.stderr.flush()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread
-
-
-def _filtered(source: IO[bytes]) -> Iterator[str]:
-    found, decoder = Filter(), codecs.getincrementaldecoder("utf-8")("replace")
-    while piece := source.read1(65536):  # type: ignore[attr-defined] # of a pipe
-        yield found.feed(decoder.decode(piece))
-    yield found.feed(decoder.decode(b"", final=True)) + found.close()

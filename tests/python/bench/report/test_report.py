@@ -111,7 +111,7 @@ def test_names_and_errors_of_any_characters_stay_texts():
     text = page(found, found)
     parsed = Page(text)
     assert parsed.tags.count("script") == 2 and parsed.tags.count("style") == 1
-    shown = HOSTILE.replace("\x1b", "␛").replace("\ud800", "\N{REPLACEMENT CHARACTER}")
+    shown = HOSTILE.replace("\x1b", r"\u001b").replace("\ud800", r"\ud800").replace("\u2028", r"\u2028")
     for tag in ("dd", "th", "td", "li", "h3", "summary", "title"):
         assert "</script" not in re.search(rf"<{tag}.*?</{tag}>", text, re.DOTALL)[0]
     for tag in ("dd", "th", "td", "li", "h3"):

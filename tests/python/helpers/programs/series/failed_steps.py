@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,16 @@ def fail_steps(comm: Any, path: str, engine: str, parameters: dict[str, Any]) ->
         assert series.attributes["case"] == "failed steps" and series.attributes["late"] == 1
         assert set(series[-1].names) == {"ux", "uy", "rows"}, series[-1].names
     return texts
+
+
+def leave_alone(comm: Any, path: str, engine: str) -> None:
+    """The last rank fails in its block; the others stay in theirs until it has left."""
+    last = comm.size - 1
+    with contextlib.suppress(ZeroDivisionError), tr.open(path, "w", comm=comm, engine=engine) as out:
+        write_step(out, comm, 1)
+        if comm.rank != last:
+            comm.recv(source=last)
+        raise ZeroDivisionError
+    for other in range(last) if comm.rank == last else ():
+        comm.send("left", other)
+    comm.barrier()
