@@ -124,7 +124,8 @@ class Try:
     def put(self, out: tr.Series, indices: tuple[int, ...]) -> None:
         """Write steps and close."""
         self.well += [index for index in indices if self.attempt(lambda index=index: put(out, index))]
-        if not self.attempt(out.close) and "buffers" in self.setting.parameters:
+        self.attempt(out.close)
+        if self.errors and "buffers" in self.setting.parameters:
             self.well.clear()  # the error of a step in the background comes later
 
     def look(self) -> dict[int, list[str]]:
@@ -151,8 +152,7 @@ class Try:
             if wrong:
                 self.violations.append(f"step {index} is wrong in {wrong}{'' if self.errors else ' without an error'}")
             if index not in {*old, *self.well, *may_go}:
-                background = "buffers" in self.setting.parameters
-                if not background:
+                if "buffers" not in self.setting.parameters:
                     self.violations.append(f"step {index} was said to have failed, and is there")
 
     def go_on(self, old: tuple[int, ...]) -> None:

@@ -25,7 +25,7 @@
 #include <tailrace/io/storage/own_files.hpp>
 
 #include <fmt/format.h>
-#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -297,11 +297,13 @@ void BpEngine::cut_index() const noexcept {
     return;
   try {
     bp::cut_index(request_.path, *index_bytes_);
-  } catch (const std::exception &) { // for example a full disk
+  } catch (const std::exception &) { // for example a full disk, or no more files may be open
+    const std::string index = file("md.idx");
     const auto bytes = static_cast<off_t>(*index_bytes_);
-    const FileDescriptor index(::open(file("md.idx").c_str(), O_WRONLY | O_CLOEXEC));
-    if (::lseek(index.get(), 0, SEEK_END) > bytes)
-      static_cast<void>(!::ftruncate(index.get(), bytes)); // if this fails too, at least no record has the step
+    struct stat now{};
+    const bool known = ::stat(index.c_str(), &now) == 0;
+    if (!known || now.st_size > bytes)
+      static_cast<void>(!::truncate(index.c_str(), bytes)); // if this fails too, at least no record has the step
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 void write_attribute(hid_t where, const std::string &name, hid_t kind, const std::optional<hsize_t> &count,
                      const void *data) {
-  if (H5Aexists(where, name.c_str()) > 0)
+  if (check(H5Aexists(where, name.c_str()), "look for " + name) > 0)
     check(H5Adelete(where, name.c_str()), "replace attribute " + name);
   const Handle space(count ? H5Screate_simple(1, &*count, nullptr) : H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(

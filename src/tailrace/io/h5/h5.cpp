@@ -107,7 +107,8 @@ std::string name_of(hid_t file) {
 bool exists(hid_t where, const std::string &path) {
   // H5Lexists fails unless every link on the path exists.
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    if (H5Lexists(where, path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0)
+    const std::string part = path.substr(0, slash);
+    if (check(H5Lexists(where, part.c_str(), H5P_DEFAULT), "look for " + part) == 0)
       return false;
     if (slash == std::string::npos)
       return true;

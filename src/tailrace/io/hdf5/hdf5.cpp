@@ -207,8 +207,10 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
 /// Rank 0: makes a change outside a step.
 template <class Change> void Hdf5Engine::change(Change work) {
   try {
+    const h5::Failures failures; // of calls whose result nobody looks at
     file_->begin();
     work();
+    failures.check("write " + request_.path);
     file_->commit(vtkhdf::marks(*file_, row()));
   } catch (...) {
     abandon_step();
@@ -275,7 +277,12 @@ std::string Hdf5Engine::make_room(const Block &block) {
 
 void Hdf5Engine::write(const Block &block) {
   const h5::Quiet quiet;
-  const std::string room = request_.comm.from_root([&] { return make_room(block); });
+  const std::string room = request_.comm.from_root([&] {
+    const h5::Failures failures;
+    std::string found = make_room(block);
+    failures.check("write " + request_.path);
+    return found;
+  });
   step_.variables.push_back({block.name, block.type, block.place.shape, block.list});
   const std::string_view what = std::string_view(room).substr(1);
   room[0] == packed ? write_packed(block, std::string(what)) : write_chunks(block, chunks_of(what));
@@ -322,6 +329,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
   request_.comm.agree([&] {
     if (!root())
       return;
+    const h5::Failures failures;
     for (const auto &[name, variable] : contents_.variables)
       if (std::none_of(step_.variables.begin(), step_.variables.end(),
                        [&, &name = name](const VariableInfo &written) { return written.name == name; }))
@@ -334,6 +342,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
     step_.scalars = metadata.scalars;
     step_.checksums = metadata.checksums;
     vtkhdf::append_step(*file_, row(), step_);
+    failures.check("write " + request_.path);
     file_->commit(vtkhdf::marks(*file_, row()));
   });
   contents_.steps.push_back(step_.info);

@@ -37,7 +37,7 @@ Closing read_closing(hid_t file) {
   if (!h5::exists(file, own_path))
     return closing;
   const h5::Handle own = h5::group(file, own_path);
-  if (H5Aexists(own, closing_name.c_str()) > 0) {
+  if (h5::check(H5Aexists(own, closing_name.c_str()), "look for " + closing_name) > 0) {
     const auto stored = h5::numbers<std::int64_t>(own, closing_name, 3);
     for (std::size_t d = 0; d < 3; ++d)
       closing[d] = stored[d] != 0;
@@ -46,7 +46,7 @@ Closing read_closing(hid_t file) {
 }
 
 std::optional<GridDescription> read_grid(hid_t vtk, const Closing &closing) {
-  if (H5Aexists(vtk, "WholeExtent") <= 0)
+  if (h5::check(H5Aexists(vtk, "WholeExtent"), "look for WholeExtent") == 0)
     return std::nullopt;
   const auto whole = h5::numbers<std::int64_t>(vtk, "WholeExtent", 6);
   const auto origin = h5::numbers<double>(vtk, "Origin", 3), spacing = h5::numbers<double>(vtk, "Spacing", 3);
@@ -158,7 +158,7 @@ Contents read_contents(hid_t file, const std::string &path) {
 
 void write_grid(hid_t file, const GridDescription &grid, const Closing &closing) {
   const h5::Handle vtk = h5::group(file, "/VTKHDF");
-  if (grid.stretched() && H5Aexists(vtk, "Type") > 0) // ImageData would have the points at wrong places
+  if (grid.stretched() && h5::check(H5Aexists(vtk, "Type"), "look for Type") > 0) // ImageData would have the points at wrong places
     H5Adelete(vtk, "Type");
   std::vector<std::int64_t> whole;
   for (std::size_t d = 0; d < 3; ++d)

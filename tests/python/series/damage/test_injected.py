@@ -1,0 +1,236 @@
+"""Each class of faults of the system that once gave wrong data or ended the program; inject_faults.py tries all calls.
+
+A program of its own, in which the library of faults is preloaded, makes one call fail.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.harness import mpi_run
+
+FUZZ = Path(__file__).parents[3] / "fuzz"
+BEGIN = f"""
+import sys
+sys.path[:0] = [{str(FUZZ)!r}, {str(FUZZ.parent / "python")!r}]
+import gc, os
+from pathlib import Path
+import numpy as np
+import tailrace as tr
+from faults import Fault, Injector
+injector = Injector()
+injector.watch(Path.cwd())
+a = np.arange(120.0).reshape(4, 5, 6)
+opened = tr.open
+tr.open = lambda path, *words, **more: opened(os.path.abspath(path), *words, **more)  # the library knows whole paths
+
+def steps(path):
+    with tr.open(path) as stored:
+        assert stored.verify() == [], stored.verify()
+        return [(step.index, bool(np.array_equal(step.read("ux"), step.index * a))) for step in stored]
+
+"""
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory) -> Path:
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler")
+    sys.path.insert(0, str(FUZZ))
+    from faults import compile_library
+
+    return compile_library(tmp_path_factory.mktemp("faults"))
+
+
+def run(library: Path, folder: Path, program: str, ranks: int = 1) -> str:
+    """What a program prints; it must end well."""
+    script = folder.parent / f"{folder.name}.py"
+    script.write_text(BEGIN + program)
+    command = [sys.executable, str(script)]
+    if ranks > 1:
+        command = ["mpiexec", "--oversubscribe", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
+    environment = mpi_run.environment() | ({"LD_PRELOAD": str(library)} if ranks == 1 else {})
+    result = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "without a prior Close" not in result.stderr
+    return result.stdout
+
+
+WRITTEN_IN_PIECES = """
+out = tr.open("run.bp", "w")
+for index in (1, 2):
+    out.write_step(0.1 * index, index=index, ux=a * index)
+injector.arm(Fault("write", "EINTR", short={short}), 2)  # the second write of the step is a writev of md.0
+out.write_step(0.3, index=3, ux=a * 3)
+assert injector.disarm() == "writev"
+out.close()
+print(steps("run.bp"))
+"""
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_a_writev_that_is_cut_short(tmp_path, library, short):
+    assert run(library, tmp_path, WRITTEN_IN_PIECES.format(short=short)) == "[(1, True), (2, True), (3, True)]\n"
+
+
+SILENT = """
+quiet = told = 0
+for number in range(1, 40):
+    for name in ("x", "x.lock"):
+        os.system(f"rm -rf {name}")
+    out = tr.open("x", "w", engine="adios_hdf5")
+    out.write_step(0.1, index=1, ux=a)
+    injector.arm(Fault("write"), number)
+    error = ""
+    try:
+        out.write_step(0.2, index=2, ux=2 * a, lists={"p": np.full((4, 3), 2.0)})
+    except tr.IoError as failure:
+        error = str(failure)
+    if not injector.disarm():
+        break
+    out.close()
+    told += bool(error)
+    out = None
+    gc.collect()
+    found = steps("x")
+    assert found == ([(1, True)] if error else [(1, True), (2, True)]), (number, error, found)
+print(number > 5 and told > 5)
+"""
+
+
+def test_writes_of_adios_hdf5_that_fail(tmp_path, library):
+    assert run(library, tmp_path, SILENT) == "True\n"
+
+
+READ = """
+with tr.open("run.{extension}", "w", engine="{engine}") as out:
+    for index in (1, 2):
+        out.write_step(0.1 * index, index=index, ux=a * index, uy=a * index + 0.5)
+failed = 0
+for number in range(1, 200):
+    with tr.open("run.{extension}") as stored:
+        stored[0].variables, stored[1].variables
+        injector.arm(Fault("read"), number)
+        try:
+            stored[0].read("ux")
+        except tr.IoError:
+            failed += 1
+        if not injector.disarm():
+            break
+        gc.collect()
+        mine = [np.full(a.shape, -1.0) for _ in range(16)]  # one gets the memory of the array that could not be read
+        assert np.array_equal(stored[1].read("uy"), 2 * a + 0.5)
+        assert all((one == -1.0).all() for one in mine), number
+print(failed > 0)
+"""
+
+
+@pytest.mark.parametrize(("engine", "extension"), [("bp4", "bp4"), ("bp5", "bp"), ("adios_hdf5", "adios_hdf5")])
+def test_a_read_after_one_that_failed(tmp_path, library, engine, extension):
+    assert run(library, tmp_path, READ.format(engine=engine, extension=extension)) == "True\n"
+
+
+PUBLISHED = """
+out = tr.open("run{extension}", "w", engine="{engine}", parameters={parameters})
+for index in (1, 2):
+    out.write_step(0.1 * index, index=index, ux=a * index)
+for number in range(1, 400):
+    injector.arm(Fault("{kind}"), number)
+    error = ""
+    try:
+        out.write_step(0.3, index=3, ux=3 * a)
+    except tr.IoError as failure:
+        error = str(failure)
+    if not injector.disarm():
+        break
+    assert steps("run{extension}") == [(1, True), (2, True)] + ([] if error else [(3, True)]), (number, error)
+    if not error:
+        out.close()
+        out = tr.open("run{extension}", "a", engine="{engine}", parameters={parameters}, rewind_to=2)
+print(number > 1)
+out.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "extension", "kind", "parameters"),
+    [
+        ("raw", "", "stat", {}), ("raw", "", "sync", {"sync": True}), ("hdf5", ".h5", "stat", {}),
+        ("hdf5", ".h5", "sync", {"sync": True}), ("bp5", ".bp", "sync", {"sync": True}),
+        ("bp4", ".bp4", "sync", {"sync": True}), ("sion", ".sion", "stat", {}), ("hdf5", ".h5", "read", {}),
+    ],
+)  # fmt: skip
+def test_a_step_that_was_said_to_have_failed_is_not_there(tmp_path, library, engine, extension, kind, parameters):
+    program = PUBLISHED.format(engine=engine, extension=extension, kind=kind, parameters=parameters)
+    assert run(library, tmp_path, program) == "True\n"
+
+
+DEAD_DISK = """
+out = tr.open("run.{extension}", "w", engine="{engine}")
+for index in (1, 2):
+    out.write_step(0.1 * index, index=index, ux=a * index)
+injector.arm(Fault("write", sticky=True), {number})
+told = 0
+for _ in range(2):
+    try:
+        out.write_step(0.3, index=3, ux=3 * a)
+    except tr.IoError:
+        told += 1
+try:
+    out.close()
+except tr.IoError:
+    pass
+out = None
+gc.collect()
+assert injector.disarm()
+print(told, steps("run.{extension}"))
+"""
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize(("engine", "extension"), [("bp4", "bp4"), ("bp5", "bp")])
+def test_a_disk_that_is_gone(tmp_path, library, engine, extension, number):
+    program = DEAD_DISK.format(engine=engine, extension=extension, number=number)
+    assert run(library, tmp_path, program) == "2 [(1, True), (2, True)]\n"
+
+
+NOT_SEEN = """
+with tr.open("run{extension}", "w", engine="{engine}") as out:
+    for index in (1, 2):
+        out.write_step(0.1 * index, index=index, ux=a * index)
+for number in range(1, 400):
+    injector.arm(Fault("{kind}", "{error}"), number)
+    error = ""
+    try:
+        tr.open("run{extension}", "a", engine="{engine}").close()
+    except tr.IoError as failure:
+        error = str(failure)
+        assert "filesystem error" not in error, error
+    if not injector.disarm():
+        break
+    gc.collect()
+    assert steps("run{extension}") == [(1, True), (2, True)], (number, error)
+print(number > 1)
+"""
+
+
+@pytest.mark.parametrize(("kind", "error"), [("stat", "ESTALE"), ("open", "EMFILE")])
+@pytest.mark.parametrize(("engine", "extension"), [("bp5", ".bp"), ("bp4", ".bp4"), ("hdf5", ".h5"), ("raw", "")])
+def test_what_cannot_be_examined_is_not_missing(tmp_path, library, engine, extension, kind, error):
+    program = NOT_SEEN.format(engine=engine, extension=extension, kind=kind, error=error)
+    assert run(library, tmp_path, program) == "True\n"
+
+
+def test_few_tries(library):
+    """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
+    command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "60"]
+    result = subprocess.run(command, env=mpi_run.environment(), capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert ": 0 findings" in result.stdout
