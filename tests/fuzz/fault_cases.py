@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ class Setting(NamedTuple):
 
     engine: str
     place: str
-    parameters: dict[str, Any] = {}
+    parameters: Mapping[str, Any] = MappingProxyType({})
 
 
 PLAIN = {
@@ -151,9 +152,8 @@ class Try:
         for index, wrong in found.items():
             if wrong:
                 self.violations.append(f"step {index} is wrong in {wrong}{'' if self.errors else ' without an error'}")
-            if index not in {*old, *self.well, *may_go}:
-                if "buffers" not in self.setting.parameters:
-                    self.violations.append(f"step {index} was said to have failed, and is there")
+            if index not in {*old, *self.well, *may_go} and "buffers" not in self.setting.parameters:
+                self.violations.append(f"step {index} was said to have failed, and is there")
 
     def go_on(self, old: tuple[int, ...]) -> None:
         """The series takes another step, and keeps the others."""
@@ -238,24 +238,31 @@ def read(one: Try, armed: Callable[[], None], disarm: Callable[[], None]) -> Non
     one.write("w", (1, 2))
     one.well.clear()
     armed()
-    stored: list[tr.Series] = []
-    steps: list[Any] = []
-    if one.attempt(lambda: stored.append(tr.open(one.path, comm=COMM))):
-        if [step.index for step in stored[0].steps] != [1, 2]:
-            one.violations.append(f"steps {[step.index for step in stored[0].steps]} without an error")
-        for step in stored[0].steps:
-            one.attempt(lambda step=step: steps.append((step.index, wrong_in(step))))
+    opened: list[tr.Series] = []
+    one.attempt(lambda: opened.append(tr.open(one.path, comm=COMM)))
+    wrong = _wrong_in_all(one, opened)
     disarm()
     gc.collect()
     others = [np.full((4 * COMM.size, 6, 5), -1.0) for _ in range(8)]  # one gets the memory of an array that failed
-    if stored:
-        for step in stored[0].steps:
-            one.attempt(lambda step=step: steps.append((step.index, wrong_in(step))))
-    one.violations += [f"step {index} is wrong in {bad}" for index, bad in steps if bad]
+    wrong += _wrong_in_all(one, opened)
+    one.violations += wrong
     if any((other != -1.0).any() for other in others):
         one.violations.append("an array of the program was overwritten")
-    del stored, steps
+    opened.clear()
     one.judge((1, 2))
+
+
+def _wrong_in_all(one: Try, opened: list[tr.Series]) -> list[str]:
+    """What is wrong in the steps of a series that could be opened."""
+    wrong: list[str] = []
+    for stored in opened:
+        if [step.index for step in stored.steps] != [1, 2]:
+            wrong.append(f"steps {[step.index for step in stored.steps]} without an error")
+        for step in stored.steps:
+            bad: list[str] = []
+            one.attempt(lambda step=step, bad=bad: bad.extend(wrong_in(step)))
+            wrong += [f"step {step.index} is wrong in {bad}"] if bad else []
+    return wrong
 
 
 def _store(folder: Path, store: CheckpointStore, index: int) -> None:

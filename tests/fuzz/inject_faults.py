@@ -4,16 +4,17 @@
     python tests/fuzz/inject_faults.py --only bp5 --ranks 1        # one engine
     python tests/fuzz/inject_faults.py --only hdf5 --try "append 'sync EIO' 3"
 
-For a small write, append, rewind, replacement and read of every engine, and for checkpoints, the k-th write, sync, open,
-rename, cut, allocation, close, read, unlink, lock, mapping or stat of one rank fails (EIO, ENOSPC, EMFILE, EINTR,
+For a small write, append, rewind, replacement and read of every engine, and for checkpoints, the k-th write, sync,
+open, rename, cut, allocation, close, read, unlink, lock, mapping or stat of one rank fails (EIO, ENOSPC, EMFILE, EINTR,
 ESTALE), once or from then on, or does half of its work, for every k. After each: no value is wrong, no earlier step is
-lost, no step that was said to have failed is there, the series takes another step, nothing aborts, and every error is an
-IoError of ours. fault_cases.py says it exactly.
+lost, no step that was said to have failed is there, the series takes another step, nothing aborts, and every error is
+an IoError of ours. fault_cases.py says it exactly.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import selectors
@@ -184,10 +185,8 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str | None]:
 
 def _kill(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     process.wait()
 
 

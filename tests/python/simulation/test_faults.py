@@ -262,16 +262,31 @@ def test_one_rank_dies(tmp_path, number):
     assert f"step {last}, " in result.out
 
 
-def test_second_sigterm_ends_at_once(tmp_path):
+def test_a_second_interrupt_ends_at_once(tmp_path):
     case = cases.write_case(tmp_path, steps=1000000, every=20, diagnostics=20)
     process = mpi_run.start(mpi_run.tailrace_command("run", case, "-n", 2), tmp_path)
-    while not cases.checkpoints(tmp_path):
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+    until(lambda: cases.checkpoints(tmp_path), process)
     process.send_signal(signal.SIGTERM)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
     assert mpi_run.finish(process, 20).code != 0
     assert not mpi_run.members(process)
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.2])
+@pytest.mark.parametrize("beside", [False, True])
+def test_sigterm_that_comes_twice_is_one_request(tmp_path, beside, pause):
+    """timeout(1) sends it to the program and once more to its group: once a checkpoint was lost by that."""
+    case = cases.write_case(tmp_path, steps=1000000, every=10000, diagnostics=2000)
+    words = ["--beside", "enstrophy", "--beside-every", 5000] if beside else []
+    process = mpi_run.start(mpi_run.tailrace_command("run", case, "-n", 2, *words), tmp_path)
+    until(lambda: (tmp_path / "time_series.csv").exists(), process)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(pause)
+    process.send_signal(signal.SIGTERM)
+    result = mpi_run.finish(process, 60)
+    assert result.code == 128 + signal.SIGTERM, result.text
+    assert "stopped on request at step " in result.out
+    assert cases.checkpoints(tmp_path) and not list((tmp_path / "checkpoints").glob("*.partial"))
 
 
 SLOW_START = """

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import IO, TYPE_CHECKING
 
 from tailrace import processes
@@ -24,6 +23,7 @@ from tailrace.files.regular import open_regular
 
 from . import launch, mpi_messages, pumps
 from .lost_ranks import LostRanks
+from .stop_signals import StopSignals
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -120,7 +120,8 @@ class _Pair:
 
     def __init__(self, simulation: _Job, ranks: int, analysis: _Job, analysis_ranks: int) -> None:
         self._ranks = analysis_ranks
-        self._ask, self._asked = simulation[2], False
+        self._ask = simulation[2]
+        self._signals = StopSignals(self._stop_both)
         self._analysis = _begin(analysis, piped=True)
         try:
             # One rank draws its progress on a terminal; mpiexec would be ended where nobody reads it.
@@ -137,26 +138,23 @@ class _Pair:
             self._pumps.append(pumps.output_of(self._simulation.stdout.buffer))  # type: ignore[attr-defined]
 
     def __enter__(self) -> _Pair:
-        self._former = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+        self._signals.__enter__()
         for pump in self._pumps[:2]:
             pump.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._former.items():
-            signal.signal(number, handler)
+        self._signals.__exit__()
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
-            self._simulation.terminate()
-            self._analysis.terminate()
-        self._asked = True
+    def _stop_both(self) -> None:
+        self._simulation.terminate()
+        self._analysis.terminate()
 
     def wait(self) -> int:
         told, why = False, ""
         request = launch.LaunchRequest(self._simulation, self._ask)
         while self._simulation.poll() is None and not why:
-            if self._asked:
+            if self._signals.first:
                 request.make()
             if self._analysis.poll() is not None and not told:
                 told = True

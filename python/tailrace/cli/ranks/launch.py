@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 from tailrace import processes
@@ -19,6 +18,7 @@ from tailrace.machine import physical_cores
 
 from . import pumps
 from .lost_ranks import LostRanks
+from .stop_signals import StopSignals
 
 # Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
@@ -66,7 +66,8 @@ def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) ->
     Returns None if no job has to be started: this program runs under MPI with `ranks` ranks, or `ranks` is 1.
 
     The first SIGTERM or Ctrl-C asks the ranks to write a checkpoint and end. The ranks get SIGUSR1, because Open MPI
-    would kill them one second after it forwards a SIGTERM. The second SIGTERM or Ctrl-C stops the ranks immediately.
+    would kill them one second after it forwards a SIGTERM. A second one stops the ranks immediately; a second SIGTERM
+    only if it comes some seconds after the first.
 
     :param stops_itself: whether the ranks take such requests; if not, the first one stops them.
     :raises LaunchError: this program runs under MPI with another number of ranks, or mpiexec is missing.
@@ -102,13 +103,6 @@ def job(
 
 def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals | None, ranks: int) -> int:
     """Run a command until it ends; `ask` is the signal that asks it to end, None if it takes no requests."""
-    asked: list[int] = []
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        if asked or ask is None:
-            process.terminate()
-        asked.append(number)
-
     try:
         # The command has its own process group: Ctrl-C reaches only this program. Its input is closed: a read stops it.
         process = subprocess.Popen(
@@ -119,12 +113,11 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
         raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
     assert process.stdout is not None and process.stderr is not None
     shown = pumps.output_of(process.stdout), pumps.errors_of(process.stderr)
-    former = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-    request = None if ask is None else LaunchRequest(process, ask)
+    request = LaunchRequest(process, ask or signal.SIGTERM)
     lost, why = LostRanks(process.pid, ranks), ""
-    try:
+    with StopSignals(process.terminate) as signals:
         while process.poll() is None and not why:
-            if asked and request:
+            if signals.first:
                 request.make()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.1)
@@ -132,15 +125,12 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
         if why:
             print(f"tailrace: {why}, and the job is stopped", file=sys.stderr, flush=True)
             processes.stop(process, _GRACE)
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
     for pump in shown:
         pump.join(_LAST_WORDS)
     if why:
         return 1
-    if asked and ask is None and process.returncode != 0:
-        return 128 + asked[0]  # the code of one rank; that of mpiexec would hide it
+    if signals.first and ask is None and process.returncode != 0:
+        return 128 + signals.first  # the code of one rank; that of mpiexec would hide it
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 

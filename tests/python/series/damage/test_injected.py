@@ -231,6 +231,8 @@ def test_what_cannot_be_examined_is_not_missing(tmp_path, library, engine, exten
 def test_few_tries(library):
     """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
     command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "60"]
-    result = subprocess.run(command, env=mpi_run.environment(), capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(
+        command, env=mpi_run.environment(), capture_output=True, text=True, timeout=300, check=False
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert ": 0 findings" in result.stdout
