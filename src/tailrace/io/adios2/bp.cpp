@@ -98,6 +98,7 @@ private:
   bp::Output output_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
   mutable adios2::Engine engine_;
+  mutable bp::HeldSteps held_; ///< open to read
 };
 
 BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters)
@@ -359,7 +360,7 @@ std::optional<GridDescription> BpEngine::grid() const { return request_.mode == 
 /// Reads from a step that is still in the series.
 template <class Work> auto BpEngine::look(std::size_t step, const std::string &what, Work work) const {
   const auto check = [&] {
-    if (view_.changed())
+    if (view_.changed(numbers_.at(step)))
       throw series_changed(request_.path, steps_.at(step).index);
   };
   check();
@@ -374,21 +375,21 @@ template <class Work> auto BpEngine::look(std::size_t step, const std::string &w
 }
 
 std::vector<VariableInfo> BpEngine::variables(std::size_t step) const {
-  return look(step, "", [&](std::size_t number) { return bp::variables(io_, engine_, number); });
+  return look(step, "", [&](std::size_t number) { return bp::variables(io_, engine_, held_, number); });
 }
 
 Scalars BpEngine::scalars(std::size_t step) const {
-  return look(step, "", [&](std::size_t number) { return bp::scalars(io_, engine_, number); });
+  return look(step, "", [&](std::size_t number) { return bp::scalars(io_, engine_, held_, number); });
 }
 
 std::string BpEngine::checksums(std::size_t step) const {
-  return look(step, "", [&](std::size_t number) { return bp::text(io_, engine_, number, bp::checksums_name); });
+  return look(step, "", [&](std::size_t number) { return bp::text(io_, engine_, held_, number, bp::checksums_name); });
 }
 
 void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   look(step, variable.name + " of ", [&](std::size_t number) {
-    bp::read(io_, engine_, number, variable, box, data);
+    bp::read(io_, engine_, held_, number, variable, box, data);
     return true;
   });
 }
