@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -31,13 +30,6 @@ std::int64_t size_of_file(const std::string &directory, const char *name) {
 bool same(const struct stat &one, const struct stat &other) {
   return one.st_ino == other.st_ino && one.st_size == other.st_size && one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
          one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
-}
-
-/// Whether a file changed so long ago that another change would give it another time. The clock of a file system goes
-/// in steps of up to 10 ms, of some (FAT) of 2 s.
-bool settled(const struct stat &file) {
-  struct timespec now = {};
-  return ::clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - file.st_mtim.tv_sec > 3;
 }
 
 } // namespace

@@ -168,8 +168,8 @@ herr_t truncate(H5FD_t *file, hid_t, hbool_t) {
   return 0;
 }
 
-/// Keeps HDF5's metadata cache small: HDF5 visits all of it at each flush, and the metadata of a file grow with each
-/// step.
+/// Keeps a writer's metadata cache small: HDF5 visits all of it at each flush, and the metadata of a file grow with
+/// each step.
 void bound_cache(hid_t access) {
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
@@ -206,7 +206,6 @@ Handle access_by_driver(std::int64_t alignment, const SavedState *saved = nullpt
   constexpr H5FD_mem_t apart[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY; // freed metadata never become data
   std::copy(std::begin(apart), std::end(apart), calls.fl_map);
   Handle list = access_list(alignment);
-  bound_cache(list);
   const Handle driver_id(check(H5FDregister(&calls), "prepare HDF5"), H5FDunregister);
   const Settings settings{saved};
   check(H5Pset_driver(list, driver_id, &settings), "prepare HDF5");
@@ -223,6 +222,7 @@ Driver &driver_of(hid_t file) {
 
 Handle change_file(const std::string &path, std::int64_t alignment) {
   const Handle list = access_by_driver(alignment);
+  bound_cache(list);
   Handle file(check(H5Fopen(path.c_str(), H5F_ACC_RDWR, list), "open " + path), H5Fclose);
   Driver &ours = driver_of(file);
   ours.end = ours.allocated;
@@ -232,6 +232,7 @@ Handle change_file(const std::string &path, std::int64_t alignment) {
 
 Handle create_file(const std::string &path) {
   const Handle list = access_by_driver(1);
+  bound_cache(list);
   return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
 }
 
