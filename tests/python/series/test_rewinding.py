@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -296,3 +297,30 @@ def test_who_could_read_the_steps_can_read_those_that_are_kept(tmp_path, engine)
         (path / "md.idx").chmod(mode)
         go_on(engine, path, 1, (2,))
         assert (path / "md.idx").stat().st_mode & 0o777 == mode
+
+
+def opened(path):
+    """How many descriptors of this process lead to a file."""
+    return sum(fd.is_file() and fd.samefile(path) for fd in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.name == "hdf5"], ids=str)
+def test_a_file_that_a_reader_keeps_open(tmp_path, engine):
+    """It does so where the time of the file says that nobody is writing it. A writer comes all the same."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    os.utime(path, (1e9, 1e9))
+    with tr.open(path) as stored:
+        for step in range(4):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+        assert opened(path) == 1
+        go_on(engine, path, 3, range(4, 7))
+        os.utime(path, (1e9 + 1, 1e9 + 1))
+        for step in range(4):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+        go_on(engine, path, 1, (2, 13), salt=0.5)
+        for step in (2, 3, 2):
+            with pytest.raises(IoError, match=CHANGED):
+                stored[step].read("ux")
+        np.testing.assert_array_equal(stored[1].read("ux"), field(1))
+    assert opened(path) == 0
