@@ -12,6 +12,7 @@ EVPATH = "thirdparty/EVPath/EVPath/"
 SST = "source/adios2/toolkit/sst/cp/"
 BP5_READER = "source/adios2/engine/bp5/BP5Reader.cpp"
 POSIX_FILE = "source/adios2/toolkit/transport/file/FilePOSIX.cpp"
+BP4 = "source/adios2/toolkit/format/bp/bp4/BP4Deserializer.tcc"
 
 # The stream that this thread has opened to write last; and how many readers a stream has ever admitted, with the socket
 # of each (-1: it is gone), and how many wait.
@@ -58,6 +59,11 @@ try {{
 }} catch (const std::exception &) {{
 }}
 m_IsOpen = false;"""
+# The iterator of the n-th step of a variable, which is known without counting where no step between lacks the variable.
+NTH = (
+    "auto itStep = indices.rbegin()->first - indices.begin()->first + 1 == indices.size()"
+    " ? indices.find(indices.begin()->first + {0}) : std::next(indices.begin(), {0});"
+)
 # file, line (without its indentation), how often it is there, what takes its place
 CHANGES = [
     # A connection is known by this number alone, and process number plus time are equal on two nodes of one job.
@@ -202,6 +208,9 @@ CHANGES = [
             ),
         )
     ),
+    # Each access to a step visited all steps before it, three times: reading a series took the square of its steps.
+    (BP4, "auto itStep = std::next(indices.begin(), stepsStart);", 2, NTH.format("stepsStart")),
+    (BP4, "auto itStep = std::next(indices.begin(), blockInfo.StepsStart);", 1, NTH.format("blockInfo.StepsStart")),
 ]  # fmt: skip
 # Most of the time of the compiler goes into the headers that 141 sources share, so that it takes several at once. These
 # sources cannot be beside others, and one header lacks its guard.

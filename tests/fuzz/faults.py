@@ -17,16 +17,26 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to a call of a kind: it fails with an error, once or from then on, or does half of its work."""
+    """What happens to a call of a kind: it fails with an error, once or from then on, or does half of its work.
+
+    A write that is `lost` does nothing, and says that it did all.
+    """
 
     kind: str
     error: str = "EIO"
     sticky: bool = False
     short: bool = False
+    lost: bool = False
 
     def words(self, number: int) -> list[int]:
         """The arguments of fault_arm, for the call of this number, from 1."""
-        return [KINDS.index(self.kind), number, getattr(errno, self.error), int(self.sticky), int(self.short)]
+        return [
+            KINDS.index(self.kind),
+            number,
+            getattr(errno, self.error),
+            int(self.sticky),
+            2 if self.lost else int(self.short),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {'short' if self.short else self.error}{' from then on' if self.sticky else ''}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 TOOL = Path(__file__).parents[2] / "tools/patch_adios2.py"
 EVPATH, BP5 = "thirdparty/EVPath/EVPath/", "source/adios2/engine/bp5/"
+BP4 = "source/adios2/toolkit/format/bp/bp4/"
 SST = "source/adios2/toolkit/sst/cp/"
 CALLS = "Stream->CPInfo = CP_getCPInfo(Stream->ConfigParams->ControlModule);"
 WRITER_OPEN = "SstStream SstWriterOpen(const char *Name, SstParams Params, SMPI_Comm comm)"
@@ -54,6 +55,11 @@ LINES = {
         CALLS,
         "Stream->Status = Established;",
     ],
+    BP4 + "BP4Deserializer.tcc": [
+        "auto itStep = std::next(indices.begin(), stepsStart);",
+        "auto itStep = std::next(indices.begin(), blockInfo.StepsStart);",
+        "auto itStep = std::next(indices.begin(), stepsStart);",
+    ],
     BP5 + "BP5Reader.cpp": [
         "while (Position < buffer.m_Buffer.size())",
         "MMI.MetaMetaID = buffer.Data() + Position;",
@@ -88,7 +94,7 @@ def test_each_line_is_replaced(tmp_path):
     source(tmp_path, LINES)
     assert patch(tmp_path).returncode == 0
     texts = ((tmp_path / name).read_text() for name in LINES)
-    cm, sockets, common, internal, sst_reader, writer, reader, posix, bp4, bp5 = texts
+    cm, sockets, common, internal, sst_reader, writer, reads, reader, posix, bp4, bp5 = texts
     assert "getentropy(&seed" in cm
     assert sockets.count("l_linger = 1;") == 2
     order = ["void tailrace_adios2_ask(", "!tailrace_ask(sock, 1)", "MSG_PEEK", "socket_conn_data = create"]
@@ -114,6 +120,8 @@ def test_each_line_is_replaced(tmp_path):
         order = ["try {", "UpdateActiveFlag(false);", "} catch", "m_IsOpen = false;"]
         assert [text.index(one) for one in order] == sorted(text.index(one) for one in order)
         assert text.count("UpdateActiveFlag") == 1
+    assert reads.count("indices.find(indices.begin()->first + stepsStart)") == 2
+    assert reads.count("indices.find(indices.begin()->first + blockInfo.StepsStart)") == 1
     core = tmp_path / "source/adios2"
     assert "UNITY_BUILD ON" in (core / "CMakeLists.txt").read_text()
     assert (core / "operator/OperatorFactory.h").read_text() == "#pragma once\nstruct Factory;\n"

@@ -107,6 +107,6 @@ def check_free(out: Path, names: Iterable[str], engine: str, *, beside: bool, ma
 def refusal(found: Sequence[ExistingResult], elsewhere: str, resume: str = "") -> str:
     """The error message about earlier results, with what the user can do."""
     return (
-        f"there are results of an earlier run: {listed(found)}. Nothing was changed. Choose one: {resume}--overwrite, "
-        f"to replace them; {elsewhere}"
+        f"there are results of an earlier run: {listed(found)}. Nothing was changed. Choose one: {resume}--overwrite "
+        f"(overwrite=True in Python), to replace them; {elsewhere}"
     )

@@ -73,6 +73,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         self.comm = comm
         self._kept: list[NDArray[Any]] = []  # arrays that are read in end_step
         self._closing: tuple[list[LeftOut], Coupling] | None = None  # its state when it was closed
+        self._table: list[tuple[int, float]] | None = None  # of the steps of files that are read, which stay the same
 
     # ---- writing --------------------------------------------------------------------------------
     def write_step(
@@ -233,7 +234,11 @@ class SeriesOf(ABC, Generic[OneStep]):
         ...     print(len(series.steps), series.steps[-1].index)
         1 100
         """
-        return Steps(self.path, self._handle.reader().steps(), self._step)
+        reader = self._handle.reader()
+        table = reader.steps() if self._table is None else self._table
+        if self._mode == "r" and not self.streaming:
+            self._table = table
+        return Steps(reader.path, table, self._step)
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -269,7 +274,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         return StretchedGrid(*place, (x, y, z)) if x or y or z else UniformGrid(*place)
 
     def __len__(self) -> int:
-        return len(self._handle.reader().steps())
+        return len(self.steps)
 
     @overload
     def __getitem__(self, position: int) -> OneStep: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import TypeVar, overload
 
@@ -42,13 +43,18 @@ class Steps(Sequence[One]):
     def __repr__(self) -> str:
         return visible(f"<{len(self)} steps of {self._path}>")
 
+    def index_at(self, position: int) -> int:
+        """The index of the step at a position, which is not made."""
+        return self._table[position][0]
+
     def position_of(self, index: int) -> int:
         """The position of the step with this index.
 
         :raises InputError: no step has it; the message names the nearest.
         """
-        for at, (one, _) in enumerate(self._table):
-            if one == index:
+        first = bisect_left(self._table, index, key=lambda row: row[0])  # in almost all series they increase
+        for at in (*range(first, min(first + 1, len(self))), *range(len(self))):
+            if self._table[at][0] == index:
                 return at
         near = min((one for one, _ in self._table), key=lambda one: abs(one - index), default=None)
         hint = "it has no steps" if near is None else f"the nearest is {near}; series.steps has all of them"

@@ -232,7 +232,7 @@ class Series(SeriesOf[StoredStep]):
         lost = set(stored.missed) if self.streaming else set()
         every = int(self.attributes.get("every", 0))
         if number and every:
-            lost.update(range(self._handle.reader().steps()[number - 1][0] + every, stored.index, every))
+            lost.update(range(self.steps.index_at(number - 1) + every, stored.index, every))
         return sorted(lost)
 
     def step(self, index: int) -> StoredStep:

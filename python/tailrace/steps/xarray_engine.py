@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tailrace.io.placement import Stored, UniformGrid
 
     from .series import Series
+    from .stored_step import StoredStep
 
 _CHUNK = 64 << 20  # bytes of a chunk, unless a plane is larger
 _COMPONENT = re.compile(r"(.+)_1")
@@ -101,7 +102,7 @@ class _Variables:
     def __init__(self, series: Series, manager: CachingFileManager[Series]) -> None:
         self._series, self._manager = series, manager
         self._steps = list(series.steps)
-        self._tables = [step.variables for step in self._steps]
+        self._tables = [_looked_at(step) for step in self._steps]
         rows = {one.shape[1] for table in self._tables for one in table.values() if one.is_list}
         self._rows_agree = len(rows) == 1
 
@@ -204,6 +205,12 @@ class _Variables:
                 column = np.array([np.nan if value is None else value for value in values])
             found[name] = xarray.Variable("time", column)
         return found
+
+
+def _looked_at(step: StoredStep) -> dict[str, Stored]:
+    """The variables of a step, which keeps its names and numbers too: engines keep what they read of one step only."""
+    _ = step.names, step.scalars
+    return step.variables
 
 
 def _described(attributes: dict[str, Any], name: str) -> dict[str, Any]:

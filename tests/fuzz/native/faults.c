@@ -28,8 +28,8 @@ static char ours[MOST]; /* which descriptors are of files in the place */
 
 void fault_place(const char *text) { snprintf(place, sizeof place, "%s", text); }
 
-/* The call of this number, from 1, of one kind fails with `error`; with `sticky`, all from it on; with `shortened`, it
- * does half of what it was asked to. */
+/* The call of this number, from 1, of one kind fails with `error`; with `sticky`, all from it on; with `shortened` 1, it
+ * does half of what it was asked to; with 2, a write says that it did all, and does nothing, as a system that loses data. */
 void fault_arm(int kind, long number, int error, int sticky, int shortened) {
   seen = fired = 0;
   what[0] = 0;
@@ -151,6 +151,8 @@ ssize_t write(int file, const void *data, size_t size) {
       errno = code;
       return -1;
     }
+    if (cut == 2)
+      return lseek(file, (off_t)size, SEEK_CUR) < 0 ? -1 : (ssize_t)size;
     size = half(size);
   }
   return real(file, data, size);
@@ -164,6 +166,8 @@ ssize_t write(int file, const void *data, size_t size) {
         errno = code;                                                                                                  \
         return -1;                                                                                                     \
       }                                                                                                                \
+      if (cut == 2)                                                                                                    \
+        return (ssize_t)size;                                                                                          \
       size = half(size);                                                                                               \
     }                                                                                                                  \
     return real(file, data, size, at);                                                                                 \
@@ -174,6 +178,11 @@ WRITE_AT(pwrite64)
 ssize_t writev(int file, const struct iovec *pieces, int count) {
   REAL(ssize_t, writev, int, const struct iovec *, int);
   if (is_ours(file) && hit(WRITE, "writev")) {
+    ssize_t all = 0;
+    for (int piece = 0; piece < count; ++piece)
+      all += (ssize_t)pieces[piece].iov_len;
+    if (cut == 2)
+      return lseek(file, all, SEEK_CUR) < 0 ? -1 : all;
     if (cut)
       return syscall(SYS_write, file, pieces[0].iov_base, half(pieces[0].iov_len));
     errno = code;

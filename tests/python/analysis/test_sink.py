@@ -343,6 +343,6 @@ def test_whose_results_may_be_replaced(sink, tmp_path, made_by):
 
 def test_the_words_of_a_refusal():
     assert refusal([ExistingResult("a.csv", [])], "-o DIR, to write there", "--resume; ") == (
-        "there are results of an earlier run: a.csv. Nothing was changed. Choose one: --resume; --overwrite, to "
-        "replace them; -o DIR, to write there"
+        "there are results of an earlier run: a.csv. Nothing was changed. Choose one: --resume; --overwrite "
+        "(overwrite=True in Python), to replace them; -o DIR, to write there"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
 CHANGED = "the series changed while it was read"
+BP = [one for one in ENGINES if one.traits.family == "bp"]
 LABELS = ("raw", "raw-dist", "mpiio", "mpiio-small", "sion", "adios_hdf5")
 SIDECARS = [engine for engine in ENGINES if engine.label in LABELS]
 
@@ -186,7 +188,7 @@ def test_readers_beside_a_writer_that_rewinds(tmp_path, engine):
     print(engine, read, "read,", len(refusals), "refused:", *set(others), sep="\n")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
+@pytest.mark.parametrize("engine", BP, ids=str)
 def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
     """Files of the same size and time: the clock of a file system goes in steps of some milliseconds."""
     path = engine.path(tmp_path)
@@ -208,7 +210,52 @@ def test_another_step_in_the_same_tick_of_the_clock(tmp_path, engine):
             stored[2].read("ux")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
+MANY = range(300)  # steps, of which not all metadata are compared at each access
+
+
+def in_the_future(path):
+    """Give the index a time by which nobody can tell whether it has changed since."""
+    os.utime(path / "md.idx", ns=(0, (int(time.time()) + 100) * 10**9))
+
+
+@pytest.mark.parametrize("engine", BP, ids=str)
+def test_many_steps_that_another_program_wrote_over(tmp_path, engine):
+    """The files stay the same ones, of the same size and time, as when they are copied to their place."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, MANY)
+    (tmp_path / "other").mkdir()
+    other = engine.path(tmp_path / "other")
+    go_on(engine, other, None, MANY, salt=0.5)
+    in_the_future(path)
+    with tr.open(path) as stored:
+        for step in (0, 150, 299):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+        for file in other.iterdir():
+            (path / file.name).write_bytes(file.read_bytes())
+        in_the_future(path)
+        for step in (299, 1, 150, 0):
+            with pytest.raises(IoError, match=CHANGED):
+                stored[step].read("ux")
+
+
+@pytest.mark.parametrize("engine", BP, ids=str)
+def test_metadata_of_another_step_are_compared_from_time_to_time(tmp_path, engine):
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, MANY)
+    in_the_future(path)
+    with tr.open(path) as stored:
+        np.testing.assert_array_equal(stored[5].read("ux"), field(5))
+        with (path / "md.0").open("r+b") as file:
+            file.seek(-200, os.SEEK_END)
+            file.write(bytes(200))
+        with pytest.raises(IoError, match=CHANGED):
+            stored[299].read("ux")
+        with pytest.raises(IoError, match=CHANGED):
+            for _ in MANY:
+                np.testing.assert_array_equal(stored[5].read("ux"), field(5))
+
+
+@pytest.mark.parametrize("engine", BP, ids=str)
 def test_metadata_that_are_cut_under_an_index_that_stays(tmp_path, engine):
     path = engine.path(tmp_path)
     go_on(engine, path, None, range(2))
@@ -221,7 +268,7 @@ def test_metadata_that_are_cut_under_an_index_that_stays(tmp_path, engine):
             stored[1].read("ux")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
+@pytest.mark.parametrize("engine", BP, ids=str)
 def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
     """The metadata are those of the beginning again, and a reader may have read the values in between."""
     for attempt in range(20):  # ADIOS2 notes the second in which a step was written: it must be the same one again
@@ -241,7 +288,7 @@ def test_steps_that_were_replaced_and_put_back(tmp_path, engine):
     pytest.fail("the metadata were never those of the beginning")
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.family == "bp"], ids=str)
+@pytest.mark.parametrize("engine", BP, ids=str)
 def test_who_could_read_the_steps_can_read_those_that_are_kept(tmp_path, engine):
     """Another file takes the place of the index."""
     path = engine.path(tmp_path)
@@ -250,3 +297,30 @@ def test_who_could_read_the_steps_can_read_those_that_are_kept(tmp_path, engine)
         (path / "md.idx").chmod(mode)
         go_on(engine, path, 1, (2,))
         assert (path / "md.idx").stat().st_mode & 0o777 == mode
+
+
+def opened(path):
+    """How many descriptors of this process lead to a file."""
+    return sum(fd.is_file() and fd.samefile(path) for fd in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.name == "hdf5"], ids=str)
+def test_a_file_that_a_reader_keeps_open(tmp_path, engine):
+    """It does so where the time of the file says that nobody is writing it. A writer comes all the same."""
+    path = engine.path(tmp_path)
+    go_on(engine, path, None, range(4))
+    os.utime(path, (1e9, 1e9))
+    with tr.open(path) as stored:
+        for step in range(4):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+        assert opened(path) == 1
+        go_on(engine, path, 3, range(4, 7))
+        os.utime(path, (1e9 + 1, 1e9 + 1))
+        for step in range(4):
+            np.testing.assert_array_equal(stored[step].read("ux"), field(step))
+        go_on(engine, path, 1, (2, 13), salt=0.5)
+        for step in (2, 3, 2):
+            with pytest.raises(IoError, match=CHANGED):
+                stored[step].read("ux")
+        np.testing.assert_array_equal(stored[1].read("ux"), field(1))
+    assert opened(path) == 0

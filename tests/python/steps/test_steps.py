@@ -64,6 +64,17 @@ def test_slices_are_those_of_numpy(series, key):
     np.testing.assert_array_equal(series[2]["ux"][key], arrays(2)["ux"][key])
 
 
+def test_the_table_of_steps_is_read_once(tmp_path, monkeypatch):
+    """Each access by position or index made it anew, so that a loop over positions took the square of the steps."""
+    with tr.open(write(tmp_path / "run", "raw")) as stored:
+        assert stored.step(10).index == 10
+        monkeypatch.setattr(stored, "_table", [(7, 0.25), (9, 0.5), (8, 0.75)])
+        assert [stored[at].index for at in range(len(stored))] == [7, 9, 8]
+        assert [stored.step(index).time for index in (7, 8, 9)] == [0.25, 0.75, 0.5]
+        with pytest.raises(tr.InputError, match="has no step of index 6; the nearest is 7"):
+            stored.step(6)
+
+
 @pytest.mark.parametrize("key", [20, (0, 17), (0, 0, -25), (0, 0, 0, 0), (0.5,), "x"], ids=str)
 def test_wrong_indices_are_those_of_numpy(series, key):
     with pytest.raises(IndexError):

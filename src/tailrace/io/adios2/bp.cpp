@@ -105,6 +105,7 @@ private:
   bp::Output output_;
   mutable adios2::IO io_; // ADIOS2 sets selections on the variables themselves, also to read
   mutable adios2::Engine engine_;
+  mutable bp::HeldSteps held_; ///< open to read
 };
 
 BpEngine::BpEngine(const std::string &kind, const OpenRequest &request, Parameters &parameters)
@@ -395,7 +396,7 @@ std::optional<GridDescription> BpEngine::grid() const { return request_.mode == 
 /// Reads from a step that is still in the series.
 template <class Work> auto BpEngine::look(std::size_t step, const std::string &what, Work work) const {
   const auto check = [&] {
-    if (view_.changed())
+    if (view_.changed(numbers_.at(step)))
       throw series_changed(request_.path, steps_.at(step).index);
   };
   check();
@@ -416,6 +417,7 @@ template <class Work> auto BpEngine::look(std::size_t step, const std::string &w
 /// may be of something else by then. So the next read begins with an engine of its own, for this rank alone. What all
 /// ranks have opened together stays until all close it.
 void BpEngine::drop_reader() const {
+  held_.clear();
   engine_ = {};
   io_ = {};
   if (!everyones_)
@@ -432,21 +434,21 @@ void BpEngine::open_alone() const {
 }
 
 std::vector<VariableInfo> BpEngine::variables(std::size_t step) const {
-  return look(step, "", [&](std::size_t number) { return bp::variables(io_, engine_, number); });
+  return look(step, "", [&](std::size_t number) { return bp::variables(io_, engine_, held_, number); });
 }
 
 Scalars BpEngine::scalars(std::size_t step) const {
-  return look(step, "", [&](std::size_t number) { return bp::scalars(io_, engine_, number); });
+  return look(step, "", [&](std::size_t number) { return bp::scalars(io_, engine_, held_, number); });
 }
 
 std::string BpEngine::checksums(std::size_t step) const {
-  return look(step, "", [&](std::size_t number) { return bp::text(io_, engine_, number, bp::checksums_name); });
+  return look(step, "", [&](std::size_t number) { return bp::text(io_, engine_, held_, number, bp::checksums_name); });
 }
 
 void BpEngine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {
   const Span span(*request_.trace, Phase::read, box.size() * static_cast<std::int64_t>(size_of(variable.type)));
   look(step, variable.name + " of ", [&](std::size_t number) {
-    bp::read(io_, engine_, number, variable, box, data);
+    bp::read(io_, engine_, held_, number, variable, box, data);
     return true;
   });
 }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uintmax_t header_bytes = 64, record_bytes = 64; // a record of BP4; records of BP5 differ in length
-constexpr std::int64_t version_position = 37, end_of_metadata_position = 40;
+constexpr std::int64_t version_position = 37, start_of_metadata_position = 16, end_of_metadata_position = 40;
 
 std::string index_path(const std::string &directory) { return (fs::path(directory) / "md.idx").string(); }
 
@@ -128,6 +129,7 @@ private:
 
 /// What md.idx of BP5 says about the steps to keep, and where in the data files the other steps begin.
 struct Bp5Index {
+  std::vector<StepPlace> places;                                   ///< of all complete steps
   std::size_t steps = 0;                                           ///< number of complete steps
   std::size_t end = 0;                                             ///< of the records of the steps to keep
   std::uint64_t end_of_metadata = 0;                               ///< of these steps, in md.0
@@ -164,6 +166,7 @@ bool read_step(Numbers &numbers, const std::vector<std::uint64_t> &file_of, bool
   }
   if (keep)
     index.end_of_metadata = begin + size;
+  index.places.push_back({0, 0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(begin + size)});
   return true;
 }
 
@@ -181,11 +184,24 @@ Bp5Index read_bp5(const std::string &text, std::size_t kept) {
     place = numbers.place();
     if (kind != 's')
       continue;
+    index.places.back().index_end = static_cast<std::int64_t>(place);
     ++index.steps;
     if (keep)
       index.end = place, index.files = files;
   }
   return index;
+}
+
+std::vector<StepPlace> read_bp4(const std::string &text) {
+  std::vector<StepPlace> places;
+  for (std::size_t record = header_bytes; record + record_bytes <= text.size(); record += record_bytes) {
+    Numbers numbers(text, record + start_of_metadata_position);
+    const auto begin = static_cast<std::int64_t>(numbers.next());
+    Numbers last(text, record + end_of_metadata_position);
+    places.push_back(
+        {0, static_cast<std::int64_t>(record + record_bytes), begin, static_cast<std::int64_t>(last.next())});
+  }
+  return places;
 }
 
 /// Cuts the last block of mmd.0 if it is incomplete: two lengths, then a name and a description of values. ADIOS2 would
@@ -208,6 +224,21 @@ void cut_descriptions(const fs::path &path) {
 }
 
 } // namespace
+
+std::vector<StepPlace> step_places(const std::string &index) {
+  if (index.size() < header_bytes)
+    return {};
+  const char version = index[version_position];
+  std::vector<StepPlace> places;
+  if (version == 4)
+    places = read_bp4(index);
+  else if (version == 5)
+    places = read_bp5(index, std::numeric_limits<std::size_t>::max()).places;
+  std::int64_t begin = 0;
+  for (auto &place : places)
+    place.index_begin = std::exchange(begin, place.index_end);
+  return places;
+}
 
 std::int64_t cut_bp5(const std::string &directory, std::size_t kept) {
   const fs::path folder = directory;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 /// Reads and cuts md.idx, the index of a BP4 or BP5 directory: a header of 64 bytes, then the steps. All local.
 namespace tailrace::io::bp {
@@ -18,6 +19,15 @@ std::uintmax_t size_of_index(const std::string &directory);
 /// Cuts md.idx by putting a shorter file in its place, which is another one for BpView: a reader that has looked at the
 /// old one notices it also when the steps are written again as they were. Throws IoError.
 void cut_index(const std::string &directory, std::uintmax_t size);
+
+/// Where the metadata of a step are: its records in md.idx, with those before it that are of no step, and its piece of
+/// md.0. From one byte to behind another.
+struct StepPlace {
+  std::int64_t index_begin = 0, index_end = 0, begin = 0, end = 0;
+};
+/// Of the complete steps of an index, in the order of ADIOS2's numbers; the first has the header too. Of an index that
+/// is damaged: of the steps before the damage.
+std::vector<StepPlace> step_places(const std::string &index);
 
 /// Sizes in bytes of the files of values, data.0, data.1 ...
 std::map<std::string, std::uintmax_t> data_sizes(const std::string &directory);

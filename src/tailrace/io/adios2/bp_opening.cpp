@@ -46,9 +46,10 @@ Found look(const std::string &kind, const OpenRequest &request, std::map<std::st
     io.SetEngine(kind == "bp4" ? "BP4" : "BP5");
     adios2::Engine engine = io.Open(request.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
     found.attributes = read_attributes(io);
-    for (const auto &[info, number] : steps(io, engine)) {
+    HeldSteps held;
+    for (const auto &[info, number] : steps(io, engine, held)) {
       if (request.rewind_to && info.index > *request.rewind_to) {
-        if (const std::string before = kind == "bp4" ? text(io, engine, number, sizes_name) : ""; !before.empty())
+        if (const std::string before = kind == "bp4" ? text(io, engine, held, number, sizes_name) : ""; !before.empty())
           sizes = sizes_from_json(parse_json(before));
         break;
       }

@@ -1,5 +1,6 @@
 #include <tailrace/io/adios2/bp_record.hpp>
 
+#include <tailrace/io/adios2/bp_metadata.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/file_descriptor.hpp>
@@ -21,7 +22,6 @@ using nlohmann::json;
 namespace {
 
 constexpr int record_version = 2;
-constexpr std::int64_t read_bytes = 1 << 20;
 
 const std::vector<std::string> metadata_names{"md.idx", "md.0", "mmd.0"};
 
@@ -47,20 +47,6 @@ std::string checksum_of(const json &record) {
   RunningChecksum sum;
   sum.add(text.data(), text.size());
   return sum.text();
-}
-
-/// Adds bytes [from, to) of a metadata file to the checksum.
-void add_bytes(RunningChecksum &sum, const std::string &directory, const std::string &name, std::int64_t from,
-               std::int64_t to) {
-  const std::string path = (fs::path(directory) / name).string();
-  const FileDescriptor file(path, O_RDONLY);
-  std::vector<char> piece(static_cast<std::size_t>(std::clamp<std::int64_t>(to - from, 0, read_bytes)));
-  while (from < to) {
-    const std::int64_t count = std::min<std::int64_t>(to - from, read_bytes);
-    read_all(file.get(), piece.data(), count, from, path);
-    add_metadata(sum, name, piece.data(), count, from);
-    from += count;
-  }
 }
 
 void check_size(const std::string &directory, const std::string &name, std::uintmax_t expected) {
@@ -102,7 +88,7 @@ BpRecorded check(const std::string &directory, const json &file) {
 
 std::string bp_metadata_sum(const std::string &directory, const std::string &name, std::int64_t bytes) {
   RunningChecksum sum;
-  add_bytes(sum, directory, name, 0, bytes);
+  BpMetadata(directory, name, bytes, BpMetadata::much).add(sum, 0, bytes);
   return sum.text();
 }
 
@@ -116,7 +102,7 @@ void BpRecord::add(const std::string &name) {
     part.sum = RunningChecksum();
     part.bytes = 0;
   }
-  add_bytes(part.sum, directory_, name, part.bytes, bytes);
+  BpMetadata(directory_, name, bytes, 0).add(part.sum, part.bytes, bytes);
   part.bytes = bytes;
   const auto told = part.written ? part.written->told() : std::nullopt;
   if (told && (told->bytes != bytes || told->sum != part.sum.text()))

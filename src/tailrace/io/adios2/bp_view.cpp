@@ -1,14 +1,15 @@
 #include <tailrace/io/adios2/bp_view.hpp>
 
-#include <tailrace/io/adios2/bp_record.hpp>
-#include <tailrace/io/data/checksum.hpp>
+#include <tailrace/io/adios2/bp_metadata.hpp>
+#include <tailrace/io/storage/files.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 namespace tailrace::io {
@@ -18,23 +19,15 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *index_name = "md.idx", *metadata_name = "md.0";
+constexpr std::int64_t few_bytes = 64 << 10; ///< which are always compared as a whole
 
 std::int64_t size_of_file(const std::string &directory, const char *name) {
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(fs::path(directory) / name, missing);
-  return missing ? 0 : static_cast<std::int64_t>(size);
+  return bytes_of((fs::path(directory) / name).string()).value_or(0);
 }
 
 bool same(const struct stat &one, const struct stat &other) {
   return one.st_ino == other.st_ino && one.st_size == other.st_size && one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
          one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
-}
-
-/// Whether a file changed so long ago that another change would give it another time. The clock of a file system goes
-/// in steps of up to 10 ms, of some (FAT) of 2 s.
-bool settled(const struct stat &file) {
-  struct timespec now = {};
-  return ::clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - file.st_mtim.tv_sec > 3;
 }
 
 } // namespace
@@ -45,7 +38,8 @@ BpView::BpView(const std::string &directory) : directory_(directory) {
     try {
       pin();
       bytes_ = {size_of_file(directory, index_name), size_of_file(directory, metadata_name)};
-      sums_ = sums(directory, bytes_);
+      find_steps();
+      sums_ = sums(places_);
       struct stat now = {};
       if (inode_ == 0 || (::stat((fs::path(directory) / index_name).c_str(), &now) == 0 && now.st_ino == inode_))
         return;
@@ -70,12 +64,39 @@ void BpView::pin() {
   inode_ = ::fstat(index_->get(), &now) == 0 ? now.st_ino : 0;
 }
 
-std::string BpView::sums(const std::string &directory, const std::vector<std::int64_t> &bytes) {
-  std::string result;
-  const std::vector<std::string> names{index_name, metadata_name};
-  for (std::size_t file = 0; file < names.size(); ++file)
-    if (bytes[file] > 0)
-      result += bp_metadata_sum(directory, names[file], bytes[file]);
+/// Finds out where the metadata of each step are.
+void BpView::find_steps() {
+  places_.clear();
+  if (bytes_[0] > 0) {
+    std::string index(static_cast<std::size_t>(bytes_[0]), '\0');
+    const std::string path = (fs::path(directory_) / index_name).string();
+    read_all(FileDescriptor(path, O_RDONLY).get(), index.data(), bytes_[0], 0, path);
+    places_ = bp::step_places(index);
+  }
+  const bool whole = std::ranges::all_of(
+      places_, [&](const auto &one) { return one.begin >= 0 && one.begin <= one.end && one.end <= bytes_[1]; });
+  if (places_.empty() || !whole)
+    places_ = {{0, bytes_[0], 0, bytes_[1]}};
+}
+
+/// A checksum for each of the places.
+std::vector<std::uint64_t> BpView::sums(std::span<const bp::StepPlace> places) const {
+  const std::int64_t ahead = places.size() > 2 ? BpMetadata::much : 0; // two are apart, see compare
+  std::optional<BpMetadata> index, metadata;
+  if (bytes_[0] > 0)
+    index.emplace(directory_, index_name, bytes_[0], ahead);
+  if (bytes_[1] > 0)
+    metadata.emplace(directory_, metadata_name, bytes_[1], ahead);
+  std::vector<std::uint64_t> result;
+  result.reserve(places.size());
+  for (const auto &place : places) {
+    RunningChecksum sum;
+    if (index)
+      index->add(sum, place.index_begin, place.index_end);
+    if (metadata)
+      metadata->add(sum, place.begin, place.end);
+    result.push_back(sum.number());
+  }
   return result;
 }
 
@@ -92,12 +113,21 @@ BpView BpView::from_root(const Communicator &comm) const {
     } catch (const IoError &) { // another program removes it: then it has changed
     }
   result.inode_ = inode;
-  result.sums_ = comm.broadcast(sums_, 0);
   result.bytes_ = comm.broadcast(bytes_, 0);
+  result.places_ = comm.broadcast(places_, 0);
+  result.sums_ = comm.broadcast(sums_, 0);
   return result;
 }
 
-bool BpView::changed() const {
+/// Whether the metadata of a step and of the first one, or all of them, are those of before. Throws IoError.
+bool BpView::compare(std::size_t number) const {
+  if (number >= places_.size())
+    return sums(places_) == sums_;
+  const std::vector<bp::StepPlace> both{places_.front(), places_[number]};
+  return sums(both) == std::vector{sums_.front(), sums_[number]};
+}
+
+bool BpView::changed(std::size_t number) const {
   if (directory_.empty())
     return false;
   struct stat now = {};
@@ -109,13 +139,15 @@ bool BpView::changed() const {
     return false;
   if (now.st_size < bytes_[0] || size_of_file(directory_, metadata_name) < bytes_[1])
     return true;
+  const bool all = number >= places_.size() || looks_left_ == 0 || bytes_[0] + bytes_[1] <= few_bytes;
+  looks_left_ = all ? places_.size() : looks_left_ - 1;
   try {
-    if (sums(directory_, bytes_) != sums_)
+    if (!compare(all ? everything : number))
       return true;
   } catch (const IoError &) { // a file that another program removes or cuts
     return true;
   }
-  if (settled(now))
+  if (all && settled(now))
     seen_ = now;
   return false;
 }

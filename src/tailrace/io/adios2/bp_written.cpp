@@ -1,6 +1,7 @@
 #include <tailrace/io/adios2/bp_written.hpp>
 
-#include <algorithm>
+#include <tailrace/io/adios2/bp_metadata.hpp>
+
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -13,9 +14,6 @@ namespace tailrace::io {
 
 namespace {
 
-// Bytes in the header of md.idx, of BP4 and of BP5.
-constexpr std::int64_t first_flag = 38, last_flag = 39;
-
 std::mutex all_mutex;
 
 std::map<std::string, BpWritten *> &all() {
@@ -24,25 +22,6 @@ std::map<std::string, BpWritten *> &all() {
 }
 
 } // namespace
-
-void add_metadata(RunningChecksum &sum, const std::string &name, const char *data, std::int64_t size,
-                  std::int64_t start) {
-  constexpr char none = 0;
-  std::int64_t done = 0;
-  const auto add_up_to = [&](std::int64_t end) {
-    if (end > done)
-      sum.add(data + done, static_cast<std::size_t>(end - done));
-    done = std::max(done, end);
-  };
-  if (name == "md.idx")
-    for (std::int64_t flag = first_flag; flag <= last_flag; ++flag)
-      if (flag >= start && flag < start + size) {
-        add_up_to(flag - start);
-        sum.add(&none, 1);
-        ++done;
-      }
-  add_up_to(size);
-}
 
 BpWritten::BpWritten(std::string path, const RunningChecksum &sum, std::int64_t bytes)
     : path_(std::move(path)), sum_(sum), bytes_(bytes) {

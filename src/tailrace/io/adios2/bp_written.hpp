@@ -36,9 +36,4 @@ private:
   bool any_ = false, in_order_ = true;
 };
 
-/// Adds bytes of the metadata file of this name, which begin at `start` in it, to its checksum, without those that say
-/// whether a writer is active: no others change later. Local.
-void add_metadata(RunningChecksum &sum, const std::string &name, const char *data, std::int64_t size,
-                  std::int64_t start);
-
 } // namespace tailrace::io

@@ -118,12 +118,16 @@ adios2::Dims dims(const Index3 &n) {
 namespace {
 
 /// Selects one step of a variable; false: the step does not hold it. ADIOS2 counts only steps with the variable.
-template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> &variable, std::size_t step) {
+template <class T>
+bool select_step(adios2::Engine &engine, HeldSteps &held, adios2::Variable<T> &variable, std::size_t step) {
   if (!variable)
     return false;
-  const auto steps = engine.GetAbsoluteSteps(variable);
-  const auto found = std::find(steps.begin(), steps.end(), step);
-  if (found == steps.end())
+  const auto [place, added] = held.try_emplace(variable.Name());
+  auto &steps = place->second;
+  if (added)
+    steps = engine.GetAbsoluteSteps(variable);
+  const auto found = std::lower_bound(steps.begin(), steps.end(), step);
+  if (found == steps.end() || *found != step)
     return false;
   variable.SetStepSelection({static_cast<std::size_t>(found - steps.begin()), 1});
   return true;
@@ -131,21 +135,22 @@ template <class T> bool select_step(adios2::Engine &engine, adios2::Variable<T> 
 
 /// Whether a step holds a variable of one of the types T, or, which cannot be asked for, the file one of another type.
 template <class... T>
-bool holds(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name, const std::string &type) {
+bool holds(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step, const std::string &name,
+           const std::string &type) {
   const bool known = (... || (type == adios2::GetType<T>()));
   const auto in_step = [&]<class U>(U) {
     auto variable = io.InquireVariable<U>(name);
-    return select_step(engine, variable, step);
+    return select_step(engine, held, variable, step);
   };
   return !known || (... || (type == adios2::GetType<T>() && in_step(T())));
 }
 
-bool is_empty(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+bool is_empty(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step) {
   const auto all = io.AvailableVariables(true);
   return std::none_of(all.begin(), all.end(), [&](const auto &one) {
     return holds<std::string, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                  std::uint32_t, std::uint64_t, float, double, long double, std::complex<float>, std::complex<double>>(
-        io, engine, step, one.first, io.VariableType(one.first));
+        io, engine, held, step, one.first, io.VariableType(one.first));
   });
 }
 
@@ -156,10 +161,10 @@ template <class T> T value(adios2::Engine &engine, adios2::Variable<T> &variable
 }
 
 template <class T>
-std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std::size_t step,
+std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step,
                                      const std::string &name) {
   auto variable = io.InquireVariable<T>(name);
-  if (!select_step(engine, variable, step))
+  if (!select_step(engine, held, variable, step))
     return std::nullopt;
   // BP4 expects the number of the step in the file; other engines count only the steps that hold the variable.
   const adios2::Dims shape = engine.Type() == "BP4Reader" ? variable.Shape(step) : variable.Shape();
@@ -170,8 +175,8 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, std
 }
 
 /// The lists of a step, including the empty lists, which ADIOS2 does not store.
-std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
-  const std::string known = text(io, engine, step, lists_name);
+std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step) {
+  const std::string known = text(io, engine, held, step, lists_name);
   if (known.empty())
     return {};
   try {
@@ -184,17 +189,18 @@ std::vector<VariableInfo> lists(adios2::IO &io, adios2::Engine &engine, std::siz
 
 /// Adds the value of a variable that is not an array, stored as S, as a scalar of type T.
 template <class T, class S>
-void add_scalar(Scalars &scalars, adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
+void add_scalar(Scalars &scalars, adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step,
+                const std::string &name) {
   auto variable = io.InquireVariable<T>(name);
-  if (variable && variable.Shape().empty() && select_step(engine, variable, step))
+  if (variable && variable.Shape().empty() && select_step(engine, held, variable, step))
     scalars[name] = S(value(engine, variable));
 }
 
 template <class T>
-void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name, const Box &box,
-             void *data) {
+void read_as(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step, const std::string &name,
+             const Box &box, void *data) {
   auto variable = io.InquireVariable<T>(name);
-  if (!select_step(engine, variable, step))
+  if (!select_step(engine, held, variable, step))
     throw InputError(fmt::format("there is no variable '{}' in this step", name)); // Series has checked the name
   variable.SetSelection({dims(box.start), dims(box.count)});
   engine.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
@@ -202,22 +208,22 @@ void read_as(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std
 
 } // namespace
 
-std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine) {
+std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine, HeldSteps &held) {
   if (io.AvailableVariables().empty()) // closed before its first step; asking for a variable would end the program
     return {};
   auto index = io.InquireVariable<std::int64_t>("step");
   auto time = io.InquireVariable<double>("time");
   std::vector<NumberedStep> result;
   for (std::size_t step = 0; step < engine.Steps(); ++step)
-    if (select_step(engine, index, step) && select_step(engine, time, step))
+    if (select_step(engine, held, index, step) && select_step(engine, held, time, step))
       result.push_back({{value(engine, index), value(engine, time)}, step});
-    else if (!is_empty(io, engine, step))
+    else if (!is_empty(io, engine, held, step))
       throw IoError(fmt::format("cannot open {}: its steps have no variables 'step' and 'time'", engine.Name()));
   return result;
 }
 
-std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
-  std::vector<VariableInfo> result = lists(io, engine, step);
+std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step) {
+  std::vector<VariableInfo> result = lists(io, engine, held, step);
   const auto listed = [&](const std::string &name) {
     return std::any_of(result.begin(), result.end(), [&](const auto &info) { return info.name == name; });
   };
@@ -226,7 +232,7 @@ std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std:
       continue;
     const auto type = type_of(io.VariableType(name));
     const auto info =
-        type ? with_type(*type, [&, &name = name]<class T>(T) { return describe<T>(io, engine, step, name); })
+        type ? with_type(*type, [&, &name = name]<class T>(T) { return describe<T>(io, engine, held, step, name); })
              : std::nullopt;
     if (info)
       result.push_back(*info);
@@ -242,17 +248,18 @@ std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std:
   return result;
 }
 
-Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step) {
+Scalars scalars(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step) {
   Scalars result;
   for (const auto &[name, about] : io.AvailableVariables(true)) {
     if (name == "time" || name == "step" || name.rfind("tailrace/", 0) == 0)
       continue;
     const std::string stored = io.VariableType(name);
     if (stored == "string")
-      add_scalar<std::string, std::string>(result, io, engine, step, name);
+      add_scalar<std::string, std::string>(result, io, engine, held, step, name);
     else if (const auto type = type_of(stored))
       with_type(*type, [&, &name = name]<class T>(T) {
-        add_scalar<T, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>(result, io, engine, step, name);
+        add_scalar<T, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>(result, io, engine, held, step,
+                                                                                       name);
       });
   }
   return result;
@@ -262,19 +269,20 @@ std::string name_of_part(const std::string &name, std::size_t part) {
   return part == 0 ? name : fmt::format("{}.{}", name, part);
 }
 
-std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name) {
+std::string text(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step, const std::string &name) {
   std::string result;
   for (std::size_t part = 0;; ++part) {
     auto variable = io.InquireVariable<std::string>(name_of_part(name, part));
-    if (!select_step(engine, variable, step))
+    if (!select_step(engine, held, variable, step))
       return result;
     result += value(engine, variable);
   }
 }
 
-void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
-          void *data) {
-  with_type(variable.type, [&](auto zero) { read_as<decltype(zero)>(io, engine, step, variable.name, box, data); });
+void read(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step, const VariableInfo &variable,
+          const Box &box, void *data) {
+  with_type(variable.type,
+            [&](auto zero) { read_as<decltype(zero)>(io, engine, held, step, variable.name, box, data); });
 }
 
 } // namespace tailrace::io::bp

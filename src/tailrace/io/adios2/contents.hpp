@@ -6,6 +6,7 @@
 
 #include <adios2.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ Attributes read_attributes(adios2::IO &io);
 void write_grid(adios2::IO &io, const GridDescription &grid);
 std::optional<GridDescription> read_grid(adios2::IO &io);
 
+/// Which steps of an open engine hold a variable, by its name, as far as that was asked for: ADIOS2 visits all steps
+/// for each answer.
+using HeldSteps = std::map<std::string, std::vector<std::size_t>>;
+
 // For engines opened to read; `step` is ADIOS2's number of a step, from 0:
 struct NumberedStep {
   StepInfo info;
@@ -42,13 +47,13 @@ struct NumberedStep {
 };
 /// Leaves out the steps without any variable: BP4 writes one when it appends and is closed before a step begins. Throws
 /// IoError if another step has no time and index.
-std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine);
-std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, std::size_t step);
-Scalars scalars(adios2::IO &io, adios2::Engine &engine, std::size_t step);
+std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine, HeldSteps &held);
+std::vector<VariableInfo> variables(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step);
+Scalars scalars(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step);
 /// A text of ours, of all its parts; "" if it does not exist.
-std::string text(adios2::IO &io, adios2::Engine &engine, std::size_t step, const std::string &name);
-void read(adios2::IO &io, adios2::Engine &engine, std::size_t step, const VariableInfo &variable, const Box &box,
-          void *data);
+std::string text(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step, const std::string &name);
+void read(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_t step, const VariableInfo &variable,
+          const Box &box, void *data);
 
 } // namespace tailrace::io::bp
 

@@ -26,8 +26,10 @@ void RunningChecksum::add(const void *data, std::size_t bytes) {
   XXH3_64bits_update(static_cast<XXH3_state_t *>(state_.get()), data, bytes);
 }
 
-std::string RunningChecksum::text() const {
-  return fmt::format("{:016x}", XXH3_64bits_digest(static_cast<const XXH3_state_t *>(state_.get())));
+std::uint64_t RunningChecksum::number() const {
+  return XXH3_64bits_digest(static_cast<const XXH3_state_t *>(state_.get()));
 }
+
+std::string RunningChecksum::text() const { return fmt::format("{:016x}", number()); }
 
 } // namespace tailrace::io

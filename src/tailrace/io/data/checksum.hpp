@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,8 +14,8 @@ public:
   RunningChecksum(const RunningChecksum &other);
   RunningChecksum &operator=(const RunningChecksum &other);
   void add(const void *data, std::size_t bytes);
-  /// As 16 hexadecimal digits.
-  std::string text() const;
+  std::uint64_t number() const;
+  std::string text() const; ///< as 16 hexadecimal digits
 
 private:
   std::shared_ptr<void> state_; ///< keeps xxhash.h out of this header

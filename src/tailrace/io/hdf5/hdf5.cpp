@@ -381,6 +381,7 @@ void Hdf5Engine::close() {
   attributes_unsaved_ = false;
   shared_.reset();
   file_.reset();
+  reader_ = StepReader(request_.path); // it keeps the file open
 }
 
 void Hdf5Engine::read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const {

@@ -3,7 +3,6 @@
 #include <tailrace/io/data/checksum.hpp>
 #include <tailrace/io/engine/series_changed.hpp>
 #include <tailrace/io/hdf5/journal/journaled_driver.hpp>
-#include <tailrace/io/hdf5/journal/stable_view.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -41,6 +40,19 @@ template <class Work> auto StepReader::look(Work work) const {
   throw series_changed(path_);
 }
 
+/// The file, which is opened again unless nobody can have changed it: HDF5 keeps in memory what it knows of it, of
+/// which each step needs more where there are more.
+hid_t StepReader::opened(const StableView &view) const {
+  if (!file_ || opened_ != view.seen()) {
+    opened_.reset();
+    file_ = h5::Handle(); // before the next one: HDF5 takes a file that is open for the same one
+    file_ = h5::read_file(path_, view.saved());
+    if (view.seen().settled && view.saved() == nullptr)
+      opened_ = view.seen();
+  }
+  return file_;
+}
+
 /// Runs `work` on a file in which the step is what it was when it was first read.
 template <class Work> auto StepReader::look_at(const vtkhdf::Contents &contents, std::size_t number, Work work) const {
   const auto seen = seen_.find(number);
@@ -52,11 +64,12 @@ template <class Work> auto StepReader::look_at(const vtkhdf::Contents &contents,
     std::optional<std::invoke_result_t<Work, hid_t>> found;
     const StableView view(path_);
     try {
-      const h5::Handle file = h5::read_file(path_, view.saved());
+      const hid_t file = opened(view);
       if (!same(file))
         break;
       found = work(file);
     } catch (const IoError &) {
+      opened_.reset();
       if (!view.changed())
         throw;
     }

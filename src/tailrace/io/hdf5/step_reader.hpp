@@ -1,9 +1,12 @@
 #pragma once
 
+#include <tailrace/io/h5/h5.hpp>
+#include <tailrace/io/hdf5/journal/stable_view.hpp>
 #include <tailrace/io/hdf5/vtkhdf/vtkhdf.hpp>
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +29,11 @@ private:
   template <class Work> auto look(Work work) const;
   template <class Work> auto look_at(const vtkhdf::Contents &contents, std::size_t number, Work work) const;
 
+  hid_t opened(const StableView &view) const;
+
   std::string path_;
+  mutable h5::Handle file_;                                   ///< kept as long as nothing can have changed
+  mutable std::optional<StableView::Stamp> opened_;           ///< what the file was then
   mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
   mutable vtkhdf::Step cached_step_;
   mutable std::map<std::size_t, std::string> seen_; ///< checksums of the records of steps that were read

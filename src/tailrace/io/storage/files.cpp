@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -192,6 +193,11 @@ std::string read_file(const FileDescriptor &file, const std::string &path) {
     text.resize(size + done);
   }
   return text;
+}
+
+bool settled(const struct stat &file) {
+  struct timespec now = {};
+  return ::clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - file.st_mtim.tv_sec > 3;
 }
 
 } // namespace tailrace::io

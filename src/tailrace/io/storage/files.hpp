@@ -5,6 +5,8 @@
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,5 +63,9 @@ bool has_zeros_from(const FileDescriptor &file, std::int64_t begin, const std::s
 /// Writes or reads all of [data, data + size) at byte `offset` of the file. Local. Throws IoError, which names `path`.
 void write_all(int fd, const void *data, std::int64_t size, std::int64_t offset, const std::string &path);
 void read_all(int fd, void *data, std::int64_t size, std::int64_t offset, const std::string &path);
+
+/// Whether a file changed so long ago that another change would give it another time. The clock of a file system goes
+/// in steps of up to 10 ms, of some (FAT) of 2 s.
+bool settled(const struct stat &file);
 
 } // namespace tailrace::io

@@ -80,6 +80,38 @@ def test_a_writev_that_is_cut_short(tmp_path, library, short):
     assert run(library, tmp_path, WRITTEN_IN_PIECES.format(short=short)) == "[(1, True), (2, True), (3, True)]\n"
 
 
+LOST = """
+told = found = 0
+for number in range(1, 60):
+    os.system("rm -rf run.{extension}*")
+    out = tr.open("run.{extension}", "w", engine="{engine}")
+    out.write_step(0.1, index=1, ux=a)
+    injector.arm(Fault("write", lost=True), number)
+    error = ""
+    try:
+        out.write_step(0.2, index=2, ux=2 * a)
+    except tr.IoError as failure:
+        error = str(failure)
+    if not injector.disarm():
+        break
+    told += "the system has lost" in error
+    out.close()
+    with tr.open("run.{extension}") as stored:  # whatever was lost, the first step can be read
+        assert [step.index for step in stored] == ([1] if error else [1, 2]), (number, error)
+        assert np.array_equal(stored[0].read("ux"), a)
+        if not error and not np.array_equal(stored[1].read("ux"), 2 * a):
+            found += 1
+            assert stored.verify()
+print(told > 2, found > 0)
+"""
+
+
+@pytest.mark.parametrize(("engine", "extension"), [("bp4", "bp4"), ("bp5", "bp")])
+def test_metadata_that_the_system_loses(tmp_path, library, engine, extension):
+    """The error comes at the end of the step; lost values are found by their checksums."""
+    assert run(library, tmp_path, LOST.format(engine=engine, extension=extension)) == "True True\n"
+
+
 SILENT = """
 quiet = told = 0
 for number in range(1, 40):

@@ -1,5 +1,6 @@
 #include <tailrace/io/hdf5/journal/journaled_driver.hpp>
 
+#include <tailrace/io/hdf5/journal/held_bytes.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_descriptor.hpp>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io::h5 {
@@ -24,55 +26,6 @@ namespace tailrace::io::h5 {
 namespace {
 
 constexpr std::int64_t large_bytes = std::int64_t{64} << 10; // new data of this size or more are not copied
-
-/// What HDF5 wrote and what is not yet in the file. Pieces neither overlap nor touch.
-class HeldBytes {
-public:
-  using Pieces = std::map<std::int64_t, std::vector<char>>;
-
-  void put(std::int64_t begin, const char *data, std::int64_t size) {
-    const std::int64_t end = begin + size;
-    auto piece = pieces_.upper_bound(begin);
-    if (piece != pieces_.begin() && end_of(std::prev(piece)) >= begin)
-      --piece;
-    else
-      piece = pieces_.emplace_hint(piece, begin, std::vector<char>());
-    std::vector<char> tail; // the end of the last piece that this one covers
-    for (auto next = std::next(piece); next != pieces_.end() && next->first <= end; next = pieces_.erase(next))
-      if (end_of(next) > end)
-        tail.assign(next->second.end() - (end_of(next) - end), next->second.end());
-    auto &bytes = piece->second;
-    bytes.resize(std::max(bytes.size(), static_cast<std::size_t>(end - piece->first)));
-    std::copy_n(data, size, bytes.begin() + (begin - piece->first));
-    bytes.insert(bytes.end(), tail.begin(), tail.end());
-  }
-
-  /// Copies what is held of [begin, begin + size) over `data`.
-  void get(std::int64_t begin, char *data, std::int64_t size) const {
-    auto piece = pieces_.upper_bound(begin);
-    if (piece != pieces_.begin())
-      --piece;
-    for (; piece != pieces_.end() && piece->first < begin + size; ++piece) {
-      const std::int64_t from = std::max(begin, piece->first), to = std::min(begin + size, end_of(piece));
-      if (from < to)
-        std::copy_n(piece->second.begin() + (from - piece->first), to - from, data + (from - begin));
-    }
-  }
-
-  bool meets(std::int64_t begin, std::int64_t end) const {
-    const auto behind = pieces_.lower_bound(end);
-    return behind != pieces_.begin() && end_of(std::prev(behind)) > begin;
-  }
-
-  void clear() { pieces_.clear(); }
-  const Pieces &pieces() const { return pieces_; }
-
-private:
-  static std::int64_t end_of(Pieces::const_iterator piece) {
-    return piece->first + static_cast<std::int64_t>(piece->second.size());
-  }
-  Pieces pieces_;
-};
 
 /// An open file as HDF5 sees it: HDF5's struct, followed by our data.
 struct Driver : H5FD_t {
@@ -101,11 +54,13 @@ struct Driver : H5FD_t {
   std::string path;
   FileDescriptor file;
   HeldBytes held;
+  HeldBytes known;                                               ///< what the file has where HDF5 wrote last
   std::int64_t size = 0;                                         ///< of the file, including what is held
   std::int64_t end = 0;                                          ///< of the file, without what is held
   std::int64_t allocated = 0;                                    ///< what HDF5 says the size is
   std::int64_t shown = std::numeric_limits<std::int64_t>::max(); ///< how much of the file HDF5 may see
   ChunkTree *tree = nullptr;                                     ///< the one that HDF5 is reading as a whole
+  StoredChunk *sought = nullptr;                                 ///< takes the place of data in place of the data
   bool discarded = false;
 };
 
@@ -178,6 +133,10 @@ void check_node(const Driver &ours, std::int64_t address, const char *bytes, std
 herr_t read(H5FD_t *file, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t count, void *buffer) {
   const Driver &ours = driver(file);
   const auto begin = static_cast<std::int64_t>(at), size = static_cast<std::int64_t>(count);
+  if (ours.sought != nullptr && kind == H5FD_MEM_DRAW) {
+    *ours.sought = {begin, size};
+    return 0;
+  }
   const bool well = guarded(H5E_READERROR, [&] {
     const std::int64_t there = std::clamp<std::int64_t>(ours.readable_size() - begin, 0, size);
     read_all(ours.file.get(), buffer, there, begin, ours.path);
@@ -209,8 +168,8 @@ herr_t truncate(H5FD_t *file, hid_t, hbool_t) {
   return 0;
 }
 
-/// Keeps HDF5's metadata cache small: HDF5 visits all of it at each flush, and the metadata of a file grow with each
-/// step.
+/// Keeps a writer's metadata cache small: HDF5 visits all of it at each flush, and the metadata of a file grow with
+/// each step.
 void bound_cache(hid_t access) {
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
@@ -247,7 +206,6 @@ Handle access_by_driver(std::int64_t alignment, const SavedState *saved = nullpt
   constexpr H5FD_mem_t apart[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY; // freed metadata never become data
   std::copy(std::begin(apart), std::end(apart), calls.fl_map);
   Handle list = access_list(alignment);
-  bound_cache(list);
   const Handle driver_id(check(H5FDregister(&calls), "prepare HDF5"), H5FDunregister);
   const Settings settings{saved};
   check(H5Pset_driver(list, driver_id, &settings), "prepare HDF5");
@@ -264,6 +222,7 @@ Driver &driver_of(hid_t file) {
 
 Handle change_file(const std::string &path, std::int64_t alignment) {
   const Handle list = access_by_driver(alignment);
+  bound_cache(list);
   Handle file(check(H5Fopen(path.c_str(), H5F_ACC_RDWR, list), "open " + path), H5Fclose);
   Driver &ours = driver_of(file);
   ours.end = ours.allocated;
@@ -273,6 +232,7 @@ Handle change_file(const std::string &path, std::int64_t alignment) {
 
 Handle create_file(const std::string &path) {
   const Handle list = access_by_driver(1);
+  bound_cache(list);
   return {check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list), "create " + path), H5Fclose};
 }
 
@@ -292,11 +252,43 @@ std::vector<StoredChunk> chunks_of(hid_t file, hid_t dataset, const std::string 
   return tree.chunks();
 }
 
+StoredChunk place_of_chunk(hid_t file, hid_t dataset, const hsize_t *index, const std::string &path) {
+  StoredChunk found;
+  std::uint32_t filters = 0;
+  char nothing = 0; // not written to: the driver returns no data
+  driver_of(file).sought = &found;
+  const herr_t read = H5Dread_chunk(dataset, H5P_DEFAULT, index, &filters, &nothing);
+  driver_of(file).sought = nullptr;
+  check(read, "find a chunk of " + path);
+  return found;
+}
+
 std::int64_t old_end(hid_t file) { return driver_of(file).end; }
+
+namespace {
+
+/// Drops what is held and in the file already: HDF5 writes whole blocks, up to 64 KiB of the list of steps, of which a
+/// step changes some bytes.
+void hold_differences(Driver &ours) {
+  HeldBytes::Pieces whole = ours.held.exchange({}), parts;
+  for (const auto &[begin, bytes] : whole) {
+    const auto size = std::clamp<std::int64_t>(ours.end - begin, 0, static_cast<std::int64_t>(bytes.size()));
+    std::vector<char> before(static_cast<std::size_t>(size));
+    ours.known.get(begin, before.data(), size, [&](std::int64_t from, std::int64_t count) {
+      read_all(ours.file.get(), before.data() + (from - begin), count, from, ours.path);
+    });
+    add_differences(parts, begin, bytes, before);
+  }
+  ours.held.exchange(std::move(parts));
+  ours.known.exchange(std::move(whole));
+}
+
+} // namespace
 
 std::map<std::int64_t, std::vector<char>> changes(hid_t file, const std::string &path) {
   check(H5Fflush(file, H5F_SCOPE_GLOBAL), "write " + path);
-  const Driver &ours = driver_of(file);
+  Driver &ours = driver_of(file);
+  hold_differences(ours);
   std::map<std::int64_t, std::vector<char>> pieces;
   for (const auto &[begin, bytes] : ours.held.pieces())
     if (begin < ours.end)
@@ -312,7 +304,7 @@ void apply(hid_t file) {
   if (ours.stored_size() < ours.allocated)
     ours.resize(ours.allocated);
   ours.size = ours.end = ours.allocated;
-  ours.held.clear();
+  ours.held.exchange({});
 }
 
 void trim(hid_t file) noexcept {

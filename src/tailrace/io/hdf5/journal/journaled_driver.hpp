@@ -27,6 +27,10 @@ Handle read_file(const std::string &path, const SavedState *saved);
 /// The chunks of a dataset, in a file that this driver has just opened. Throws IoError when their index is damaged.
 std::vector<StoredChunk> chunks_of(hid_t file, hid_t dataset, const std::string &path);
 
+/// Where the chunk that begins at an index of the dataset is stored, by one way down the tree: HDF5's own answer visits
+/// all chunks before it. Throws IoError when it is not stored.
+StoredChunk place_of_chunk(hid_t file, hid_t dataset, const hsize_t *index, const std::string &path);
+
 /// The size of the file when it was opened, or after the last `apply`.
 std::int64_t old_end(hid_t file);
 /// What `apply` will write before the old end: offset -> new bytes. Makes HDF5 flush all changes first.

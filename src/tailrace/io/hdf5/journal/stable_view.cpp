@@ -1,6 +1,7 @@
 #include <tailrace/io/hdf5/journal/stable_view.hpp>
 
 #include <tailrace/io/hdf5/journal/journal.hpp>
+#include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/wait_until.hpp>
 
@@ -37,7 +38,7 @@ StableView::Stamp StableView::stamp() const {
   struct stat now = {};
   if (::stat(path_.c_str(), &now) != 0)
     return {};
-  return {now.st_ino, now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec};
+  return {now.st_ino, now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec, settled(now)};
 }
 
 bool StableView::changed() const {

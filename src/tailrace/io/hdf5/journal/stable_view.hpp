@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace tailrace::io {
 
@@ -26,13 +27,20 @@ public:
   /// Whether the object has lived for longer than a writer waits for readers: it may have added steps since.
   bool expired() const;
 
-private:
   /// Of the file itself: a writer that came and went leaves no journal.
   struct Stamp {
     std::uint64_t number = 0;
     std::int64_t bytes = 0, seconds = 0, nanoseconds = 0;
-    bool operator==(const Stamp &) const = default;
+    bool settled = false; ///< whether any later change gives the file another stamp
+    bool operator==(const Stamp &other) const {
+      return std::tie(number, bytes, seconds, nanoseconds) ==
+             std::tie(other.number, other.bytes, other.seconds, other.nanoseconds);
+    }
   };
+  /// That of the file when this view began.
+  const Stamp &seen() const { return stamp_; }
+
+private:
   Stamp stamp() const;
 
   std::string path_;

@@ -1,6 +1,7 @@
 #include <tailrace/io/hdf5/vtkhdf/vtkhdf.hpp>
 
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/hdf5/journal/journaled_driver.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_descriptor.hpp>
@@ -231,8 +232,9 @@ void resize(hid_t data, const std::string &path, std::int64_t steps) {
   h5::check(H5Dset_extent(data, n.data()), "resize " + path);
 }
 
-/// Calls visit(z, offset, bytes) for the chunks of a step that have a place in the file.
-template <class Visit> void for_each_chunk(hid_t data, const std::string &path, std::int64_t row, Visit visit) {
+/// Calls visit for the chunks of a step, which all have a place in the file.
+template <class Visit>
+void for_each_chunk(hid_t file, hid_t data, const std::string &path, std::int64_t row, Visit visit) {
   const auto n = h5::extent(data);
   const h5::Handle creation(H5Dget_create_plist(data), H5Pclose);
   hsize_t chunk[4];
@@ -242,12 +244,9 @@ template <class Visit> void for_each_chunk(hid_t data, const std::string &path, 
     for (hsize_t y = 0; y < n[2]; y += chunk[2])
       for (hsize_t x = 0; x < n[3]; x += chunk[3]) {
         const hsize_t at[4] = {hsize(row), z, y, x};
-        haddr_t offset = HADDR_UNDEF;
-        hsize_t bytes = 0;
-        h5::check(H5Dget_chunk_info_by_coord(data, at, nullptr, &offset, &bytes), "find a chunk of " + path);
-        if (offset != HADDR_UNDEF && bytes > 0)
-          visit(Chunk{static_cast<std::int64_t>(offset), static_cast<std::int64_t>(z),
-                      static_cast<std::int64_t>(std::min(chunk[1], n[1] - z)), static_cast<std::int64_t>(bytes)});
+        const auto [offset, bytes] = h5::place_of_chunk(file, data, at, path);
+        visit(Chunk{offset, static_cast<std::int64_t>(z), static_cast<std::int64_t>(std::min(chunk[1], n[1] - z)),
+                    bytes});
       }
 }
 
@@ -288,9 +287,7 @@ std::vector<Chunk> make_room(hid_t file, const Variable &variable, std::int64_t 
   std::vector<Chunk> chunks;
   if (!fixed)
     return chunks;
-  for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { chunks.push_back(chunk); });
-  if (chunks.empty())
-    throw IoError(fmt::format("HDF5 made no room for {}", variable.path));
+  for_each_chunk(file, data, variable.path, row, [&](const Chunk &chunk) { chunks.push_back(chunk); });
   return chunks;
 }
 
@@ -298,7 +295,7 @@ void leave_out(hid_t file, const std::string &path, const Variable &variable, st
   const h5::Handle data = h5::dataset(file, variable.path);
   if (h5::extent(data).at(0) > hsize(row)) { // a dropped step's values must not pass for this one's
     const FileDescriptor bytes(path, O_WRONLY);
-    for_each_chunk(data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
+    for_each_chunk(file, data, variable.path, row, [&](const Chunk &chunk) { clear(bytes.get(), path, chunk); });
     return;
   }
   resize(data, variable.path, row + 1);
