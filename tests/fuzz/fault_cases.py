@@ -46,7 +46,7 @@ MORE = {
     f"{label}-{how}": one._replace(parameters={**one.parameters, **parameter})
     for how, parameter in (("sync", {"sync": True}), ("background", {"buffers": 2}))
     for label, one in PLAIN.items()
-    if label in ("raw", "mpiio", "hdf5", "bp4", "bp5", "sion")
+    if one is PLAIN.get(one.engine)
 }
 SETTINGS = {**PLAIN, **MORE, "checkpoint": Setting("raw", "checkpoints")}
 

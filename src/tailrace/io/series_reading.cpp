@@ -1,12 +1,12 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/engine/background_thread.hpp>
+#include <tailrace/io/engine/engine_turn.hpp>
 #include <tailrace/io/engine/verification.hpp>
 #include <tailrace/io/engine_traits.hpp>
 #include <tailrace/io/opening/open_engine.hpp>
 #include <tailrace/io/opening/settings.hpp>
 #include <tailrace/io/series_implementation.hpp>
-#include <tailrace/io/writing/background_thread.hpp>
-#include <tailrace/io/writing/engine_turn.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/engine/engine_turn.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/trace_report.hpp>
-#include <tailrace/io/writing/engine_turn.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

@@ -304,7 +304,7 @@ def opened(path):
     return sum(fd.is_file() and fd.samefile(path) for fd in Path("/proc/self/fd").iterdir())
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one.name == "hdf5"], ids=str)
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one.traits.journal], ids=str)
 def test_a_file_that_a_reader_keeps_open(tmp_path, engine):
     """It does so where the time of the file says that nobody is writing it. A writer comes all the same."""
     path = engine.path(tmp_path)

@@ -89,11 +89,11 @@ private:
   BpView view_;                      ///< open to read
   Attributes attributes_;
   std::optional<GridDescription> grid_;
-  std::optional<BpRecord> record_; ///< open to write, on rank 0
-  OwnFiles own_files_;             ///< on rank 0
-  std::string sizes_;              ///< BP4: sizes of the data files before the open step, on rank 0
+  std::optional<BpRecord> record_;            ///< open to write, on rank 0
+  OwnFiles own_files_;                        ///< on rank 0
+  std::string sizes_;                         ///< BP4: sizes of the data files before the open step, on rank 0
   std::optional<std::uintmax_t> index_bytes_; ///< size of md.idx before the open step, on rank 0
-  std::int64_t buffered_ = 0;      ///< bytes of the open step on all ranks that ADIOS2 has not yet written
+  std::int64_t buffered_ = 0;                 ///< bytes of the open step on all ranks that ADIOS2 has not yet written
   StepInfo step_;
   std::int64_t own_ = 0;       ///< the part of `buffered_` on this rank
   std::int64_t variables_ = 0; ///< of the open step

@@ -52,8 +52,8 @@ void BpWritten::on_write(const char *name, const void *data, std::size_t size, s
 
 void BpWritten::add(const char *data, std::int64_t size, std::int64_t start) {
   any_ = true;
-  if (start >= first_flag && start + size <= last_flag + 1 && start < bytes_)
-    return;         // whether a writer is active
+  if (start < bytes_ && is_active_flag(start, size))
+    return;
   if (start == 0) { // it begins the file again
     sum_ = RunningChecksum();
     bytes_ = 0;

@@ -4,7 +4,7 @@
 
 #include <tailrace/io/adios2/bp_index.hpp>
 #include <tailrace/io/adios2/session.hpp>
-#include <tailrace/io/writing/engine_turn.hpp>
+#include <tailrace/io/engine/engine_turn.hpp>
 
 #include <algorithm>
 #include <map>

@@ -20,9 +20,9 @@ enum class Kind { file, directory };
 /// of target, or nothing to read. Local.
 void check_target(const std::string &path, Mode mode, Kind kind);
 
-// What cannot be examined must not be taken for missing: a series that a file server does not show for a moment would be
-// begun again. So these throw IoError unless the system says that there is nothing, or that this user may not look, which
-// opening a file there says again. All local.
+// What cannot be examined must not be taken for missing: a series that a file server does not show for a moment would
+// be begun again. So these throw IoError unless the system says that there is nothing, or that this user may not look,
+// which opening a file there says again. All local.
 bool is_directory(const std::string &path); ///< following links
 bool is_there(const std::string &path);     ///< without following links: also a link that leads nowhere
 bool is_link(const std::string &path);
@@ -56,7 +56,8 @@ void sync_parent(const std::string &path);
 /// Reads at most `size` bytes, fewer only at the end of the file; returns their number. Local. Throws IoError.
 std::size_t read_some(int fd, void *data, std::size_t size, std::int64_t offset, const std::string &path);
 /// The first bytes of a file, at most `size`; empty if it does not exist, is a directory, or may not be read. Throws
-/// IoError if it is no file, because opening it again in another way could wait forever, and for any other error. Local.
+/// IoError if it is no file, because opening it again in another way could wait forever, and for any other error.
+/// Local.
 std::string start_of(const std::string &path, std::size_t size);
 /// Whether a file has only zeros, or nothing, from byte `begin` to its end. Local. Throws IoError.
 bool has_zeros_from(const FileDescriptor &file, std::int64_t begin, const std::string &path);

@@ -1,7 +1,7 @@
 #include <tailrace/io/writing/async_writer.hpp>
 
 #include <tailrace/io/data/block.hpp>
-#include <tailrace/io/writing/engine_turn.hpp>
+#include <tailrace/io/engine/engine_turn.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

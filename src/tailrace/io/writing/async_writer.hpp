@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/io/engine/background_thread.hpp>
 #include <tailrace/io/writing/step_writer.hpp>
 
 #include <condition_variable>

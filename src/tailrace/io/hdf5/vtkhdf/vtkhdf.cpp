@@ -159,7 +159,8 @@ Contents read_contents(hid_t file, const std::string &path) {
 
 void write_grid(hid_t file, const GridDescription &grid, const Closing &closing) {
   const h5::Handle vtk = h5::group(file, "/VTKHDF");
-  if (grid.stretched() && h5::check(H5Aexists(vtk, "Type"), "look for Type") > 0) // ImageData would have the points at wrong places
+  if (grid.stretched() &&
+      h5::check(H5Aexists(vtk, "Type"), "look for Type") > 0) // ImageData would have the points at wrong places
     H5Adelete(vtk, "Type");
   std::vector<std::int64_t> whole;
   for (std::size_t d = 0; d < 3; ++d)

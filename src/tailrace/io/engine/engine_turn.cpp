@@ -1,6 +1,6 @@
-#include <tailrace/io/writing/engine_turn.hpp>
+#include <tailrace/io/engine/engine_turn.hpp>
 
-#include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/io/engine/background_thread.hpp>
 
 namespace tailrace::io {
 

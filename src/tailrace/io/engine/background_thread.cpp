@@ -1,4 +1,4 @@
-#include <tailrace/io/writing/background_thread.hpp>
+#include <tailrace/io/engine/background_thread.hpp>
 
 #include <tailrace/io/trace.hpp>
 
