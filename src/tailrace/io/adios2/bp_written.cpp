@@ -14,9 +14,9 @@ namespace tailrace::io {
 
 namespace {
 
-std::mutex all_mutex;
+std::mutex watched_mutex;
 
-std::map<std::string, BpWritten *> &all() {
+std::map<std::string, BpWritten *> &watched() {
   static auto &files = *new std::map<std::string, BpWritten *>; // as long as the process: threads of ADIOS2 may write
   return files;
 }
@@ -25,27 +25,27 @@ std::map<std::string, BpWritten *> &all() {
 
 BpWritten::BpWritten(std::string path, const RunningChecksum &sum, std::int64_t bytes)
     : path_(std::move(path)), sum_(sum), bytes_(bytes) {
-  const std::lock_guard lock(all_mutex);
-  all()[path_] = this;
+  const std::lock_guard lock(watched_mutex);
+  watched()[path_] = this;
   if (tailrace_adios2_on_write != nullptr)
     tailrace_adios2_on_write(on_write);
 }
 
 BpWritten::~BpWritten() {
-  const std::lock_guard lock(all_mutex);
-  if (const auto found = all().find(path_); found != all().end() && found->second == this)
-    all().erase(found);
+  const std::lock_guard lock(watched_mutex);
+  if (const auto found = watched().find(path_); found != watched().end() && found->second == this)
+    watched().erase(found);
 }
 
 std::optional<BpWritten::Told> BpWritten::told() const {
-  const std::lock_guard lock(all_mutex);
+  const std::lock_guard lock(watched_mutex);
   return any_ && in_order_ ? std::optional(Told{sum_.text(), bytes_}) : std::nullopt;
 }
 
 /// ADIOS2 calls this before it writes.
 void BpWritten::on_write(const char *name, const void *data, std::size_t size, std::size_t start) {
-  const std::lock_guard lock(all_mutex);
-  if (const auto found = all().find(name); found != all().end())
+  const std::lock_guard lock(watched_mutex);
+  if (const auto found = watched().find(name); found != watched().end())
     found->second->add(static_cast<const char *>(data), static_cast<std::int64_t>(size),
                        static_cast<std::int64_t>(start));
 }

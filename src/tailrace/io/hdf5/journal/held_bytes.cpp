@@ -9,7 +9,7 @@ namespace tailrace::io::h5 {
 
 namespace {
 
-constexpr std::size_t apart = 256; ///< writing so many bytes that do not change costs less than another call
+constexpr std::size_t worth_a_call = 256; ///< writing so many bytes that do not change costs less than another call
 
 std::int64_t end_of(HeldBytes::Pieces::const_iterator piece) {
   return piece->first + static_cast<std::int64_t>(piece->second.size());
@@ -67,7 +67,7 @@ void add_differences(HeldBytes::Pieces &parts, std::int64_t begin, const std::ve
     if (!differs(from))
       continue;
     std::size_t to = from + 1;
-    for (std::size_t at = to; at < bytes.size() && at < to + apart; ++at)
+    for (std::size_t at = to; at < bytes.size() && at < to + worth_a_call; ++at)
       if (differs(at))
         to = at + 1;
     parts[begin + static_cast<std::int64_t>(from)] = {bytes.begin() + static_cast<std::ptrdiff_t>(from),
