@@ -61,7 +61,7 @@ private:
 class AsyncWriterTest : public testing::Test {
 protected:
   void make(std::size_t buffers) {
-    out = std::make_unique<AsyncWriter>(steps, comm, engine_comm, trace, "run", buffers);
+    out = std::make_unique<AsyncWriter>(steps, comm, engine_comm, trace, "run", buffers, false);
   }
   void begin(std::int64_t index) { out->begin_step({index, 0.5}); }
   void write() {
