@@ -32,16 +32,24 @@ Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
 namespace {
 
+struct Cause {
+  hid_t kind = -1; ///< HDF5's major number
+  std::string text = "HDF5 gives no reason";
+};
+
 /// The innermost message of a stack of errors gives the cause: "No space left on device", "truncated file".
-std::string cause(hid_t stack) {
-  std::string reason;
-  const auto innermost = [](unsigned depth, const H5E_error2_t *error, void *text) -> herr_t {
+Cause cause(hid_t stack) {
+  Cause found;
+  const auto innermost = [](unsigned depth, const H5E_error2_t *error, void *place) -> herr_t {
+    auto &result = *static_cast<Cause *>(place);
+    if (depth == 0)
+      result.kind = error->maj_num;
     if (depth == 0 && error->desc != nullptr)
-      *static_cast<std::string *>(text) = error->desc;
+      result.text = error->desc;
     return 0;
   };
-  H5Ewalk2(stack, H5E_WALK_UPWARD, innermost, &reason);
-  return reason.empty() ? "HDF5 gives no reason" : reason;
+  H5Ewalk2(stack, H5E_WALK_UPWARD, innermost, &found);
+  return found;
 }
 
 } // namespace
@@ -49,8 +57,9 @@ std::string cause(hid_t stack) {
 Failures::Failures() {
   const auto keep = [](hid_t stack, void *self) -> herr_t {
     std::string &first = static_cast<Failures *>(self)->first_;
-    if (first.empty())
-      first = cause(stack);
+    const Cause now = cause(stack);
+    if (first.empty() && now.kind != H5E_DATASET && now.kind != H5E_ARGS)
+      first = now.text;
     return 0;
   };
   H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
@@ -67,7 +76,7 @@ void Failures::check(const std::string &what) const {
 hid_t check(hid_t result, const std::string &what) {
   if (result >= 0)
     return result;
-  const std::string reason = cause(H5E_DEFAULT);
+  const std::string reason = cause(H5E_DEFAULT).text;
   H5Eclear2(H5E_DEFAULT);
   throw IoError(fmt::format("cannot {}: {}", what, reason));
 }

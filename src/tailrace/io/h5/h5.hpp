@@ -45,7 +45,7 @@ private:
 };
 
 /// As Quiet, and keeps the cause of the first call of HDF5 that fails meanwhile: for libraries that do not look at what
-/// HDF5 returns.
+/// HDF5 returns. Wrong arguments do not count: ADIOS2 asks for chunks of values that have none, and does without.
 class Failures {
 public:
   Failures();
