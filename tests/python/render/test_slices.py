@@ -9,7 +9,7 @@ import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
 from tailrace.io.engines import STORING
 from tailrace.render.plot import Options, figures
-from tailrace.render.slices import Plane, draw_plane, read_plane
+from tailrace.render.slices import Plane, _colours, draw_plane, read_plane
 from tailrace.render.style import PlotError
 from tailrace.steps.stored_step import StoredStep
 
@@ -172,3 +172,9 @@ def test_a_grid_file_makes_a_series_one_of_fields(tmp_path):
     found = read_plane(tmp_path / "plain.h5", "vorticity_x", axis="x", index=5, grid=tmp_path / "grid.toml")
     exact = exact_vorticity(X, Y[:, None], Z[:, None, None], 0)[0]
     np.testing.assert_allclose(found.values, exact[:, :, 5], atol=2e-3)
+
+
+def test_a_field_that_is_zero_but_in_a_few_points_is_seen():
+    values = np.zeros(10_000)
+    values[7] = -1e-3
+    assert _colours(values, "field", positive=False)[1:3] == (-1e-3, 1e-3)

@@ -250,3 +250,12 @@ def test_fields_of_other_ranks_are_refused(ranks, tmp_path):
 def test_fields_can_be_sent(series):
     values = pickle.loads(pickle.dumps(np.asarray(series[0]["ux"])))
     np.testing.assert_array_equal(values, arrays(0)["ux"])
+
+
+def test_one_single_precision_field_leaves_the_others_in_double(tmp_path):
+    values = np.arange(np.prod(GRID.points), dtype=float).reshape(GRID.points[::-1]) + 1e-12
+    with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
+        out.write_step(0.1, index=1, ux=values, uy=values.astype(np.float32))
+    with tr.open(tmp_path / "run.h5") as stored:
+        assert stored[0]["ux"].dtype == np.float64
+        np.testing.assert_array_equal(stored[0]["ux"], values)
