@@ -6,6 +6,7 @@
 #include <tailrace/io/engine_traits.hpp>
 #include <tailrace/io/opening/open_engine.hpp>
 #include <tailrace/io/opening/settings.hpp>
+#include <tailrace/io/recognition.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -42,8 +43,11 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
   OpenRequest request{path,    mode_,  mode == Mode::exclusive, comm, options.grid, options.rewind_to, false, false, {},
                       &trace_, &notes_};
   const EngineTurn before(false);
+  // Rank 0 alone looks: a rank that cannot open a file would otherwise fail, and files may appear meanwhile.
+  const std::string there =
+      comm.from_root([&] { return mode_ == Mode::write || !options.engine.empty() ? std::string() : engine_at(path); });
   comm.agree([&] {
-    settings = resolve_settings(path, mode_, options.engine, options.parameters);
+    settings = resolve_settings(path, mode_, options.engine, options.parameters, there);
     if (options.rewind_to && mode_ != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     request.path = settings.path;

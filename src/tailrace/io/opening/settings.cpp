@@ -1,7 +1,6 @@
 #include <tailrace/io/opening/settings.hpp>
 
 #include <tailrace/io/engine/engines.hpp>
-#include <tailrace/io/recognition.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -89,13 +88,13 @@ std::string engine_for(const std::string &path) {
 } // namespace
 
 Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
-                          const std::map<std::string, std::string> &parameters) {
+                          const std::map<std::string, std::string> &parameters, const std::string &there) {
   Settings result{path, engine, {}};
   const std::string stream = stream_engine(path);
   if (!stream.empty())
     result.path = path.substr(stream.size() + 1);
   if (result.engine.empty() && mode != Mode::write && stream.empty())
-    result.engine = engine_at(path); // the files decide, not the name
+    result.engine = there; // the files decide, not the name
   if (result.engine.empty() && mode != Mode::read)
     result.engine = variable_of_environment("TAILRACE_ENGINE");
   if (result.engine.empty())

@@ -16,8 +16,9 @@ struct Settings {
   std::map<std::string, std::string> parameters;
 };
 
-/// Throws InputError for an unknown engine or a wrong variable of the environment. Local.
+/// `there`: the engine of the series at the path, if there is one. Throws InputError for an unknown engine or a wrong
+/// variable of the environment. Local.
 Settings resolve_settings(const std::string &path, Mode mode, const std::string &engine,
-                          const std::map<std::string, std::string> &parameters);
+                          const std::map<std::string, std::string> &parameters, const std::string &there);
 
 } // namespace tailrace::io
