@@ -2,7 +2,7 @@
 
 Each change replaces a line, or lines that follow one another, which must be there as often as it says: another version
 of ADIOS2 stops here, and is looked at. Our library knows an ADIOS2 with these changes at run time by the functions
-`tailrace_adios2_...`, and calls them: src/tailrace/io/sst/network/our_adios2.hpp, src/tailrace/io/adios2/bp_written.hpp.
+`tailrace_adios2_...`, and calls them: src/tailrace/io/sst/network/our_adios2.hpp and io/adios2/bp_written.cpp.
 """
 
 import sys
@@ -36,8 +36,8 @@ extern int tailrace_adios2_readers(void *stream, int *sockets, int room, int *wa
     return count;
 }
 """
-# Our library is told what is handed over to be written, so that it can compare it with what is in the file. WriteV hands
-# some of its pieces on to Write, which must not tell them again.
+# Our library is told what is handed over to be written, so that it can compare it with what is in the file. WriteV
+# hands some of its pieces on to Write, which must not tell them again.
 WRITTEN = """static void (*TailraceWrote)(const char *name, const void *data, size_t size, size_t start);
 static thread_local bool TailraceTold = false;
 extern "C" __attribute__((visibility("default"))) void
@@ -51,8 +51,8 @@ struct TailraceTelling
     ~TailraceTelling() { TailraceTold = false; }
 };
 """
-# What the destructor of an engine does that was not closed, after an error: an exception in it ends the program. Whether
-# the output is complete is known, and said, by the program.
+# What the destructor of an engine does that was not closed, after an error: an exception in it ends the program.
+# Whether the output is complete is known, and said, by the program.
 DESTRUCTOR = """{{
 try {{
 {}UpdateActiveFlag(false);
