@@ -172,8 +172,9 @@ const StepInfo &Series::Implementation::step(std::size_t position) const {
 Series::Series(const std::string &path, Mode mode, const Communicator &comm, const Options &options)
     : self_(std::make_unique<Implementation>(path, mode, comm, options)) {}
 Series::~Series() {
-  if (self_ && self_->is_copy())
-    static_cast<void>(self_.release()); // it would remove the lock, and end the step, of the process that opened it
+  if (self_ && self_->is_copy()) { // its end would remove the lock, and end the step, of the process that opened it
+    [[maybe_unused]] const Implementation *left = self_.release();
+  }
 }
 Series::Series(Series &&) noexcept = default;
 Series &Series::operator=(Series &&) noexcept = default;
