@@ -63,6 +63,37 @@ def run(library: Path, folder: Path, program: str, ranks: int = 1) -> str:
     return result.stdout
 
 
+GONE = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+
+def part(value):
+    return tr.Block(np.full((2, 4, 4), float(value)), (4, 4, 4), (0, 0, 2 * comm.rank))
+
+out = tr.open("run", "w", engine="raw", parameters={"strategy": "dist"}, comm=comm)
+for index in (1, 2):
+    out.write_step(0.1 * index, index=index, ux=part(index))
+out.begin_step(3, 0.3)
+out.write("ux", part(3))
+if comm.rank == 1:
+    os.unlink("run/ux-3.0001.bin")
+try:
+    out.end_step()
+    print("no error")
+except tr.IoError:
+    pass
+out.write_step(0.4, index=4, ux=part(4))
+out.close()
+if comm.rank == 0:
+    with tr.open("run", comm=MPI.COMM_SELF) as stored:
+        print([(step.index, float(step.read("ux").min()), float(step.read("ux").max())) for step in stored])
+"""
+
+
+def test_a_step_of_which_one_rank_lost_its_file_is_not_listed(tmp_path, library):
+    assert run(library, tmp_path, GONE, ranks=2) == "[(1, 1.0, 1.0), (2, 2.0, 2.0), (4, 4.0, 4.0)]\n"
+
+
 WRITTEN_IN_PIECES = """
 out = tr.open("run.bp", "w")
 for index in (1, 2):
