@@ -97,7 +97,7 @@ class Try:
         self.violations: list[str] = []
 
     def attempt(self, work: Callable[[], object]) -> bool:
-        """Whether it succeeded. An error that is none of ours is a violation."""
+        """Whether it succeeded. An error that is not an IoError is a violation."""
         try:
             work()
         except tr.IoError as error:

@@ -4,7 +4,7 @@
 
 A run has eleven outputs and two analyses, as in kill_runs.py. A call on a file of its directory fails on one of its
 ranks, of a kind and at a place that the seed chooses. If the run ends well, all of it must be right; if it ends with an
-error, it is resumed from its last checkpoint, or begun again where there is none, and must end as the undisturbed run.
+error, it is resumed from its last checkpoint, or from the start if it has none, and must end as the undisturbed run.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def test_slices_are_those_of_numpy(series, key):
 
 
 def test_the_table_of_steps_is_read_once(tmp_path, monkeypatch):
-    """Each access by position or index made it anew, so that a loop over positions took the square of the steps."""
+    """Each access by position or index read it again: the time of a loop grew with the square of the steps."""
     with tr.open(write(tmp_path / "run", "raw")) as stored:
         assert stored.step(10).index == 10
         monkeypatch.setattr(stored, "_table", [(7, 0.25), (9, 0.5), (8, 0.75)])
