@@ -5,6 +5,7 @@
 #include <tailrace/io/opening/open_engine.hpp>
 #include <tailrace/io/recognition.hpp>
 #include <tailrace/io/series.hpp>
+#include <tailrace/io/sidecar/foreign_files.hpp>
 #include <tailrace/io/trace_report.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -250,6 +251,7 @@ void bind_engines(nb::module_ &m) {
       .def_ro("journal", &EngineTraits::journal)
       .def_ro("companion", &EngineTraits::companion)
       .def_ro("remains", &EngineTraits::remains)
+      .def_ro("step_files", &EngineTraits::step_files)
       .def_ro("compression", &EngineTraits::compression)
       .def_ro("longest_text", &EngineTraits::longest_text)
       .def_ro("empty_texts", &EngineTraits::empty_texts)
@@ -315,5 +317,6 @@ void bind_io(nb::module_ &m) {
   m.def("metadata_vouched", &io::metadata_vouched, "path"_a, "engine"_a);
   m.def("is_series", &io::is_series, "path"_a);
   m.def("is_foreign_file", &io::is_foreign_file, "path"_a);
+  m.def("foreign_files", &io::foreign_files, "directory"_a);
   m.def("check_only_bp", &io::check_only_bp, "directory"_a);
 }

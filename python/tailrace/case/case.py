@@ -29,6 +29,7 @@ from .document import (
     ProblemsError,
     apply_overrides,
     explain,
+    leaves,
     plain_values,
     read_toml,
 )
@@ -80,6 +81,7 @@ class Case(Section):
 
     _directory: Path = PrivateAttr(default=Path())
     _text: str | None = PrivateAttr(default=None)  # without what a program added
+    _overrides: list[str] = PrivateAttr(default_factory=list)
 
     def __init__(self, /, **document: Any) -> None:
         """A case made in Python: the tables of a case file as dictionaries, `tr.Case(grid={"points": (64, 64, 64)})`.
@@ -133,6 +135,11 @@ class Case(Section):
         return self.to_toml() if self._text is None else self._text
 
     @property
+    def overrides(self) -> list[str]:
+        """The `key=value` that replaced values of its file."""
+        return list(self._overrides)
+
+    @property
     def viscosity(self) -> float:
         """Kinematic viscosity, with the velocity and length scales at one."""
         return 1.0 / self.case.reynolds
@@ -177,7 +184,7 @@ class Case(Section):
 
     def _repr_html_(self) -> str:
         """For notebooks: what was given, by its keys."""
-        return card(f"Case {self.case.name}", _flat(self.model_dump(exclude_unset=True)))
+        return card(f"Case {self.case.name}", leaves(self.model_dump(exclude_unset=True)))
 
     def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
         """Outputs and analyses, each with its label in messages."""
@@ -266,18 +273,6 @@ class Case(Section):
             if not document[part]:
                 del document[part]
         return tomlkit.dumps(document)
-
-
-def _flat(values: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of nested tables, each with the key that a case file and `--set` have for it."""
-    if isinstance(values, dict):
-        for name, value in values.items():
-            yield from _flat(value, f"{key}.{name}" if key else name)
-    elif isinstance(values, list) and any(isinstance(one, dict) for one in values):
-        for at, one in enumerate(values):
-            yield from _flat(one, f"{key}[{at}]")
-    else:
-        yield key, values
 
 
 def _clashes(case: Case, source: Path) -> Iterable[Problem]:
@@ -415,4 +410,5 @@ def case_from_document(document: Document, *, source: str, directory: Path, over
         _CONTEXT.reset(token)
     if problems:
         raise ConfigError(source, problems)
+    case._overrides = list(overrides)
     return case

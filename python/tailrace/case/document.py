@@ -11,7 +11,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -142,6 +142,18 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> list[Proble
         except ValueError as error:
             problems.append(Problem(f"--set {override}", str(error)))
     return problems
+
+
+def leaves(values: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested tables, each with the key that a case file and `--set` have for it."""
+    if isinstance(values, dict):
+        for name, value in values.items():
+            yield from leaves(value, f"{key}.{name}" if key else name)
+    elif isinstance(values, list) and any(isinstance(one, dict) for one in values):
+        for at, one in enumerate(values):
+            yield from leaves(one, f"{key}[{at}]")
+    else:
+        yield key, values
 
 
 def override_key(override: str) -> str:

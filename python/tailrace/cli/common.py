@@ -30,9 +30,12 @@ def say(text: str) -> None:
 
 def fail(text: object, code: int = 2) -> NoReturn:
     """End the program with a message instead of a traceback."""
-    say(f"tailrace: {reason(text) if isinstance(text, Exception) else text}")
-    if launch.rank() != 0:
+    said = f"tailrace: {reason(text) if isinstance(text, Exception) else text}"
+    say(said)
+    if (rank := launch.rank()) != 0:
         time.sleep(_FIRST_WORD)
+        # Still here: the first rank has not failed, as where a disk of one node alone is gone.
+        print(message(f"[rank {rank}] {said}"), file=sys.stderr, flush=True)
     raise typer.Exit(code)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailrace.files.case_parts import CHANGES, PARTS
 from tailrace.io.placement import StretchedGrid
 from tailrace.text import size, visible
 
@@ -138,6 +139,7 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[TextTable]:
             *(["", row] for row in _stretched_rows(grid)),
         ]
     facts.append(["steps", _steps_line(found.steps)])
+    facts += [["" if at else "case", line] for at, line in enumerate(_changes(found.attributes))]
     facts += [["", note] for note in found.notes]
     if found.derived:
         facts.append(["computed", ", ".join(found.derived)])
@@ -146,7 +148,7 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[TextTable]:
         facts.append(["", f"and {len(found.auxiliary) - _MOST_AUXILIARY} more; --json lists all"])
     tables = [TextTable(["", ""], facts)]
     if found.attributes:
-        rows = [[name, _short(value)] for name, value in sorted(found.attributes.items())]
+        rows = [[name, _short(value)] for name, value in sorted(found.attributes.items()) if name not in PARTS]
         tables.append(TextTable(["attribute", "value"], rows))
     if all_steps and found.steps:
         rows = [[str(at), str(index), f"{time:.10g}"] for at, (index, time) in enumerate(found.steps)]
@@ -157,6 +159,10 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[TextTable]:
         rows = [[name, _scalar(value)] for name, value in sorted(found.scalars.items())]
         tables.append(TextTable(["scalar", "value"], rows))
     return tables
+
+
+def _changes(attributes: dict[str, Any]) -> list[str]:
+    return [f"changed {line}" for line in str(attributes[CHANGES]).split("; ")] if CHANGES in attributes else []
 
 
 def _variables_table(found: Contents) -> TextTable:

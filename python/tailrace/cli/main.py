@@ -22,6 +22,7 @@ from . import convert as cli_convert
 from . import plot as cli_plot
 from . import streams
 from .advise import advise
+from .as_before import kept_overrides
 from .bench import commands as cli_bench
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
@@ -90,6 +91,9 @@ def run(
         int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks; by default one.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest complete checkpoint.")] = False,
+    change: Annotated[
+        bool, typer.Option("--change", help="With --resume: what the case computes may change from there on.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
     directory: Annotated[
         Path | None,
@@ -112,12 +116,18 @@ def run(
     streams.go_on_unread()
     if resume and overwrite:
         fail("--resume goes on with the results that are there, and --overwrite replaces them; leave one out")
+    if change and not resume:
+        fail("--change goes with --resume: it changes the case of a run that goes on")
     if directory is not None:
         case, beside = case.absolute(), [cli_analyse.absolute_script(word) for word in beside]
         enter(directory)
     loaded, notes = load(case, overrides)
     command = ["run", str(case), *(f"--set={text}" for text in overrides)]
     command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
+    command += ["--change"] if change else []
+    if resume and not change and (kept := kept_overrides(loaded, overrides)):
+        loaded, notes = load(case, [*kept, *overrides])
+        notes.append(f"as in the run before: {', '.join(f'--set {text}' for text in kept)}")
     fields = cli_analyse.fields_beside(beside_fields, loaded)
     if beside:
         options = cli_analyse.BesideOptions(
@@ -138,7 +148,7 @@ def run(
         from .ranks.beside import with_stream
 
         loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
-    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume, overwrite=overwrite)))
+    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume, change=change, overwrite=overwrite)))
 
 
 app.command()(cli_analyse.analyse)

@@ -10,8 +10,7 @@ from tailrace.core import IoError
 from tailrace.files.paths import holds_something
 from tailrace.io import series
 from tailrace.io.coupling import explain
-from tailrace.io.engines import ENGINES
-from tailrace.io.names import RAW_NAMES
+from tailrace.io.engines import ENGINES, stored_name
 from tailrace.io.time_series import TimeSeries, last_step
 from tailrace.parallel import on_root
 
@@ -90,13 +89,9 @@ class Output(Consumer):
             return
         if self._series.begin_step(step.index, step.time):  # False: a stream leaves it out, so no field is computed
             for name in self.section.fields:
-                self._series.write(self._stored_name(name), step.block(name), region=self._region)
+                self._series.write(stored_name(self._series.engine, name), step.block(name), region=self._region)
         self._series.end_step()
         self._written = step.index
-
-    def _stored_name(self, field: str) -> str:
-        """Raw files get the names that the tools of Xcompact3D look for; other engines get ours."""
-        return RAW_NAMES.get(field, field) if ENGINES[self._series.engine].file_names else field
 
     @property
     def bytes_written(self) -> int:

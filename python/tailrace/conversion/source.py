@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.core import engine_at
-from tailrace.formats.recognise import is_series_of_ours, open_dataset
+from tailrace.formats.recognise import is_series_of_ours, open_dataset, series_of_run
 from tailrace.io import guard, series
 from tailrace.io.handle import Handle
 from tailrace.parallel import on_root
@@ -28,6 +28,8 @@ def open_arrays(
     :raises InputError: there is nothing that can be read.
     :raises IoError: it is damaged.
     """
+    if family is None:
+        path = str(on_root(comm, lambda: series_of_run(path)))
     found = open_dataset(path, comm, family, dict(parameters or {}), not trusted)
     if found is not None:
         return series.ArraySeries(Handle(found), "r", comm)

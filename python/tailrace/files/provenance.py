@@ -16,7 +16,9 @@ from typing import Any
 from tailrace.core import build_info
 from tailrace.text import visible
 
-KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", "case")
+from .case_parts import CHANGES
+
+KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", CHANGES, "case")
 _CASE = "case"
 _INDENT = "  "  # before the lines of the case in a comment
 

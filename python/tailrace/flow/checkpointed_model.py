@@ -13,7 +13,11 @@ from tailrace.case.schedule import SAME_TIME
 from tailrace.files.provenance import of_program
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.flow.model import Model
+from tailrace.parallel import agree
 from tailrace.text import message, named
+
+from .going_on import check_same, told_of
+from .stored_state import about_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -28,6 +32,7 @@ class CheckpointedModel(Model):
     """A model that is stored, and counts where its time goes. Collective throughout.
 
     :param resume: go on from the newest complete checkpoint of the case.
+    :param change: the case may compute something else than before, from there on.
     :param flow, forcing: as of `Model`.
     :raises InputError: the case does not fit the ranks.
     :raises IoError: nothing to resume from.
@@ -39,6 +44,7 @@ class CheckpointedModel(Model):
         comm: MPI.Comm | None,
         *,
         resume: bool,
+        change: bool,
         flow: InitialFlow | None,
         forcing: Force | None,
     ) -> None:
@@ -49,12 +55,18 @@ class CheckpointedModel(Model):
         self.comm = comm
         self.store = CheckpointStore(case.checkpoint.path, case.checkpoint.keep, comm)
         self.resumed_from = self.store.newest(self.say) if resume else None
+        attributes, parts = about_of(case), {}
+        self._told = agree(comm, lambda: told_of(case, attributes))
+        if checkpoint := self.resumed_from:
+            name = "" if forcing is None else f"forcing '{named(forcing)[0]}'"
+            parts = agree(comm, lambda: check_same(case, self._told, name, checkpoint, self.say, change=change))
         super().__init__(case, comm, self.resumed_from, flow=flow, forcing=forcing)
         told = self.resumed_from.about.get("run") if self.resumed_from else None
         # Of rank 0. A resumed run is the same run.
         self.provenance = {
             **of_program("run", comm.size),
             "run": told or secrets.token_hex(8),
+            **parts,
             "case": _given("flow", flow) + _given("forcing", forcing) + case.text,
         }
         if self.resumed_from:
@@ -79,7 +91,7 @@ class CheckpointedModel(Model):
         :raises IoError: the disk is full or gone; earlier checkpoints are untouched.
         """
         with self.timed("checkpoint"):
-            blocks, about = self.blocks(), {**self.provenance, **self.description, **(files or {})}
+            blocks, about = self.blocks(), {**self.provenance, **self.description, **self._told, **(files or {})}
             about.update(self._more_about())
             if more is not None:
                 blocks.update(more.blocks)

@@ -29,7 +29,7 @@ from .forcing import Forcing
 from .measures import Measures
 from .memory import check_memory
 from .options import grid_of, options_of, shape_of
-from .stored_state import blocks_of, check_fits, description_of, stretching_of
+from .stored_state import about_of, blocks_of, check_fits, description_of, stretching_of
 from .time_step import TimeStep
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Model:
 
         :raises InputError: it was written by a case with another grid, scheme or precision.
         """
-        agree(self.comm, lambda: check_fits(self.case, self._forcing is not None, checkpoint))
+        agree(self.comm, lambda: check_fits(self.case, checkpoint))
         for name, block in self.blocks().items():
             count = tuple(block.data.shape[::-1])
             block.data[...] = checkpoint.read(name, (block.start, count))
@@ -274,18 +274,7 @@ class Model:
     @property
     def about(self) -> dict[str, Any]:
         """What an output says about the run, so that it can be analysed without the case. Local."""
-        case = self.case
-        return {
-            "name": case.case.name,
-            "reynolds": case.case.reynolds,
-            **({} if case.time.dt == "auto" else {"dt": case.time.dt}),  # else no number is that of all steps
-            "lengths": list(case.grid.lengths),
-            "boundaries": ",".join(case.grid.sides),
-            **stretching_of(case),
-            **{f"{scalar.name}/parity": [1, 1, 1] for scalar in case.scalar},
-            **{f"{scalar.name}/schmidt": scalar.schmidt for scalar in case.scalar},
-            "interpolation": case.numerics.interpolation,
-        }
+        return about_of(self.case)
 
     def _rate(self) -> float:
         """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite."""

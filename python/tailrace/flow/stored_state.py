@@ -69,17 +69,31 @@ def description_of(case: Case, forcing: str) -> dict[str, Any]:
     }
 
 
+def about_of(case: Case) -> dict[str, Any]:
+    """What an output says about the run, so that it can be analysed without the case. Local."""
+    return {
+        "name": case.case.name,
+        "reynolds": case.case.reynolds,
+        **({} if case.time.dt == "auto" else {"dt": case.time.dt}),  # else no number is that of all steps
+        "lengths": list(case.grid.lengths),
+        "boundaries": ",".join(case.grid.sides),
+        **stretching_of(case),
+        **{f"{scalar.name}/parity": [1, 1, 1] for scalar in case.scalar},
+        **{f"{scalar.name}/schmidt": scalar.schmidt for scalar in case.scalar},
+        "interpolation": case.numerics.interpolation,
+    }
+
+
 def stretching_of(case: Case) -> dict[str, Any]:
     """The attributes of a stretched grid; none of a uniform one. Local."""
     grid = case.grid
     return {} if grid.stretching is None else {"stretching": grid.stretching, "beta": grid.beta}
 
 
-def check_fits(case: Case, forced: bool, checkpoint: OpenCheckpoint) -> None:
-    """Check that a checkpoint was written by a case that this one goes on. Local.
+def check_fits(case: Case, checkpoint: OpenCheckpoint) -> None:
+    """Check that a checkpoint has the arrays that this case needs. Local.
 
-    :param forced: whether there is a body force.
-    :raises InputError: the grid, the scheme, the precision or the scalars are others, or the force is missing.
+    :raises InputError: the grid, the scheme, the precision or the scalars are others.
     """
     told = checkpoint.about
     ours = description_of(case, "")
@@ -99,9 +113,3 @@ def check_fits(case: Case, forced: bool, checkpoint: OpenCheckpoint) -> None:
                 f"checkpoint {checkpoint.path} was written with {key} = {theirs}, the case says {mine}; resume "
                 "with the case it was written by, or start again without --resume"
             )
-    before = str(told.get("forcing", ""))
-    if before and not forced:
-        how = "give it again, by tr.Simulation(case, forcing=...)" if before.startswith("forcing '") else "add it"
-        raise InputError(
-            f"checkpoint {checkpoint.path} was written by a run with {before}, this one has no forcing; {how}"
-        )

@@ -36,6 +36,19 @@ def is_series_of_ours(path: Path) -> bool:
     return not engine_at(str(path)) and (path / "series.xdmf").exists()  # a raw series whose record is lost
 
 
+def series_of_run(path: str | PathLike[str]) -> Path:
+    """The series that a run of ours has written in the directory of an Xcompact3D input; else the path itself. Local.
+
+    What the run wrote says what it computed, which the input does not: values can be replaced by `--set`.
+    """
+    written = Path(path) / "data"
+    try:
+        inputs = any(Path(path).glob("*.i3d"))
+        return written if inputs and not is_series(str(path)) and is_series_of_ours(written) else Path(path)
+    except (OSError, Error):  # whoever opens the path says so
+        return Path(path)
+
+
 def is_foreign_bp(path: Path) -> bool:
     """Whether the path is a BP directory of another program."""
     found = ENGINES.get(engine_at(str(path))) if path.is_dir() else None

@@ -18,7 +18,7 @@ import numpy as np
 from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
-from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset
+from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset, series_of_run
 from tailrace.io import guard, series
 from tailrace.io.engines import ENGINES, engine_of_remains, is_stream
 from tailrace.io.handle import Handle
@@ -72,11 +72,11 @@ def engine_of(path: Path) -> str:
 
 
 def series_at(path: Path) -> list[Path]:
-    """The path itself; for a directory of checkpoints, all checkpoints in it, the oldest first."""
+    """The path itself, or the series that a run has written there; of a directory of checkpoints all, oldest first."""
     if not path.is_dir():
         return [path]
     checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
-    return checkpoints or [path]
+    return checkpoints or [series_of_run(path)]
 
 
 def size_on_disk(path: Path) -> int:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from tailrace.core import EngineTraits, engine_names, engine_traits
 
+from .names import RAW_NAMES
+
 ENGINES: dict[str, EngineTraits] = {name: engine_traits(name) for name in engine_names()}
 STORING = tuple(name for name, traits in ENGINES.items() if traits.stores)  # engines that keep what they write
 DEFAULT = "hdf5"  # for results, if the user chooses no engine
@@ -34,6 +36,11 @@ def default_path(name: str, engine: str) -> str:
     """The default path of a series: its name, with the usual extension of the engine, if it has one."""
     traits = ENGINES.get(engine)
     return name + (traits.extensions[0] if traits is not None and traits.stores and traits.extensions else "")
+
+
+def stored_name(engine: str, field: str) -> str:
+    """The name of a field of a run in a series: files get the names that the tools of Xcompact3D look for."""
+    return RAW_NAMES.get(field, field) if ENGINES[engine].file_names else field
 
 
 def engine_by_extension(path: str | Path) -> str | None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import locks
+from ..files.case_parts import CHANGES
 from ..files.marks import TIME_SERIES, why_foreign
 from ..files.provenance import comments, of_comments
 from ..files.regular import open_regular, refuse_special
@@ -58,7 +59,8 @@ class TimeSeries:
     :param resume_step: continue the file after this step: rows after it are dropped.
     :param columns: names, the first two being step and time; the others are numbers.
     :param definitions: lines that explain the columns.
-    :param provenance: the origin of the file, see `provenance`; a file that is continued keeps its own.
+    :param provenance: the origin of the file, see `provenance`; a file that is continued keeps its own head, unless
+        the case of its run was changed.
     :raises TimeSeriesError: the existing file is not a time series, or has other columns than the new rows.
     :raises OSError: the file cannot be written, or another program is writing it.
     """
@@ -81,18 +83,23 @@ class TimeSeries:
         self._lock = locks.take(self.path)
         try:
             if resume_step is not None and self.path.exists():
-                self._last_step = rewind(self.path, resume_step)
+                changed = CHANGES in (provenance or {})
+                head = self._head(title, definitions, provenance) if changed else None
+                self._last_step = rewind(self.path, resume_step, head)
                 self._check_columns()
             else:
                 check_replaceable(self.path)
-                lines = (*title.splitlines(), *definitions.splitlines(), *comments(provenance or {}))
-                head = [f"# {line}".rstrip() + "\n" for line in lines]
-                _replace(self.path, "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"]))
+                _replace(self.path, self._head(title, definitions, provenance))
             self._file: IO[str] = open_regular(self.path, "a", encoding="utf-8")
             self._size = os.fstat(self._file.fileno()).st_size
         except BaseException:  # a notebook keeps the error, which would keep the lock
             self._lock.release()
             raise
+
+    def _head(self, title: str, definitions: str, provenance: Mapping[str, Any] | None) -> str:
+        lines = (*title.splitlines(), *definitions.splitlines(), *comments(provenance or {}))
+        head = [f"# {line}".rstrip() + "\n" for line in lines]
+        return "".join([TIME_SERIES.start.decode(), *head, ",".join(self.columns), "\n"])
 
     def _check_columns(self) -> None:
         found = read_columns(self.path)
@@ -172,17 +179,19 @@ def check_replaceable(path: str | Path) -> None:
         raise TimeSeriesError(reason)
 
 
-def rewind(path: str | Path, step: int) -> int | None:
+def rewind(path: str | Path, step: int, head: str | None = None) -> int | None:
     """Drop every row after `step`, and an incomplete last line; the file is replaced as a whole or not at all.
 
+    :param head: a new head for the same columns.
     :returns: the step of the last row that stays; None if no row stays.
     :raises TimeSeriesError: the file is not a time series.
     """
     path = Path(path)
-    head, rows = _split(path)
+    old, rows = _split(path)
     check_replaceable(path)
     kept = [(number, line) for number, line in rows if _step(path, number, line) <= step]
-    _replace(path, "".join(head) + "".join(line for _, line in kept))
+    same = head is not None and head.endswith("\n" + old[-1])  # else the columns differ, which is an error later
+    _replace(path, (head if head and same else "".join(old)) + "".join(line for _, line in kept))
     return _step(path, *kept[-1]) if kept else None
 
 

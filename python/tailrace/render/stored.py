@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailrace.core import IoError, engine_at
 from tailrace.files.regular import refuse_special
-from tailrace.formats.recognise import format_in_child, is_series_of_ours
+from tailrace.formats.recognise import format_in_child, is_series_of_ours, series_of_run
 from tailrace.io import guard
 from tailrace.steps import series
 from tailrace.steps.series import Series
@@ -28,7 +28,7 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
     :raises InputError, IoError, ConfigError: the series or the grid file cannot be read.
     """
     check_there(path)
-    path = _newest_checkpoint(path) or path
+    path = _newest_checkpoint(path) or series_of_run(path)
     engine = engine_at(str(path))
     ours = is_series_of_ours(path)
     if not engine and not format_in_child(path):

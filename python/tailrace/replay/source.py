@@ -35,7 +35,9 @@ class SeriesSource:
         self.streaming, self.engine = self._series.streaming, self._series.engine
         self._pending = self._first()
         self.first_index = self._pending.index
-        self.attributes: dict[str, Any] = self._pending.attributes
+        self.attributes: dict[str, Any] = (
+            self._pending.known.attributes
+        )  # of all steps, also where the first has others
         self.operators = self._pending.operators
 
     def _first(self) -> StoredStep:

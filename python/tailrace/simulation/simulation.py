@@ -57,9 +57,11 @@ class Simulation(CheckpointedModel):
     :param case: a validated case.
     :param comm: the ranks; COMM_WORLD by default.
     :param resume: continue from the newest complete checkpoint of the case.
+    :param change: a resumed run may compute something else than before from there on, as with another Reynolds number;
+        without it, such a case is an error. What it writes says which steps are of which case.
     :param overwrite: replace results of an earlier run, which are an error otherwise.
     :param flow, forcing: as in `Model`; a resumed run needs the forcing again.
-    :raises InputError: the case does not fit the ranks.
+    :raises InputError: the case does not fit the ranks, or the checkpoint.
     :raises IoError: there is no checkpoint to resume from, or a file cannot be opened.
 
     >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}
@@ -78,11 +80,14 @@ class Simulation(CheckpointedModel):
         comm: MPI.Comm | None = None,
         *,
         resume: bool = False,
+        change: bool = False,
         overwrite: bool = False,
         flow: InitialFlow | None = None,
         forcing: Force | None = None,
     ) -> None:
-        super().__init__(case, comm, resume=resume, flow=flow, forcing=forcing)
+        if change and not resume:
+            raise InputError("change goes with resume: it changes the case of a run that goes on")
+        super().__init__(case, comm, resume=resume, change=change, flow=flow, forcing=forcing)
         self._history = RunHistory(overwrite, goes_on=resume, has_checkpoint=resume)
         told = self.resumed_from.about if self.resumed_from else {}
         self._callbacks = Callbacks(self.step, int(told.get(_CALLED, 0)))
@@ -250,9 +255,10 @@ class Simulation(CheckpointedModel):
         return {_CALLED: self._callbacks.called(self.step)}
 
 
-def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
+def run(case: Case, *, resume: bool = False, change: bool = False, overwrite: bool = False) -> int:
     """Compute a case on COMM_WORLD. Collective.
 
+    :param resume, change: as in `Simulation`.
     :param overwrite: results of an earlier run may be replaced.
     :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
     :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
@@ -268,4 +274,4 @@ def run(case: Case, *, resume: bool = False, overwrite: bool = False) -> int:
 
     check_targets(case, MPI.COMM_WORLD)  # before the flow is made, which may take long
     check_free(case, MPI.COMM_WORLD, resume=resume, overwrite=overwrite)
-    return Simulation(case, resume=resume, overwrite=overwrite).run()
+    return Simulation(case, resume=resume, change=change, overwrite=overwrite).run()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.analysis.ownership import check_results
-from tailrace.core import InputError, IoError, check_only_bp, engine_at
+from tailrace.core import InputError, IoError, check_only_bp, engine_at, foreign_files
 from tailrace.files.marks import why_foreign
 from tailrace.files.paths import holds_something
 from tailrace.files.regular import refuse_special
-from tailrace.io.engines import ENGINES, default_path
+from tailrace.io.engines import ENGINES, default_path, stored_name
 from tailrace.io.names import result_names
 from tailrace.parallel import on_root
 
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
     from tailrace.case.case import Case
     from tailrace.case.places import Place
+    from tailrace.case.sections import OutputSection
     from tailrace.flow.checkpoint import OpenCheckpoint
 
+_MOST_NAMED = 4  # files in a message
 _FILES = "files"  # attribute of a checkpoint: the files that existed
 
 
@@ -48,6 +52,26 @@ def _check_all(case: Case) -> None:
     for at, output in enumerate(case.output):
         if ENGINES[output.engine].stores and (reason := _why_not_of(output.engine, output.path)):
             raise InputError(f"output[{at}].path: {reason}")
+        if ENGINES[output.engine].step_files:
+            _check_names(f"output[{at}].path", output)
+
+
+def _check_names(key: str, output: OutputSection) -> None:
+    """Check that no file of another program has a name that a step of an output, now or later, will have.
+
+    :raises InputError: some have; the message names them.
+    """
+    stored = [glob.escape(stored_name(output.engine, field)) for field in output.fields]
+    patterns = {one.replace("{variable}", name) for one in ENGINES[output.engine].step_files for name in stored}
+    taken = [name for name in foreign_files(output.path) if any(fnmatchcase(name, one) for one in patterns)]
+    if taken:
+        names = ", ".join(sorted(taken)[:_MOST_NAMED]) + (
+            f" and {len(taken) - _MOST_NAMED} more" if taken[_MOST_NAMED:] else ""
+        )
+        raise InputError(
+            f"{key}: {output.path} has files of another program, whose names this run needs for its steps: {names}. To "
+            "fix this, write to another directory (--directory DIR, or another path), or move them away"
+        )
 
 
 def _why_not(place: Place) -> str:

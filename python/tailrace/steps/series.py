@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +20,9 @@ import numpy as np
 from tailrace.core import Grid, InputError
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
-from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown
+from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown, series_of_run
 from tailrace.io.connection import Mode, connect
-from tailrace.io.engines import ENGINES
+from tailrace.io.engines import ENGINES, is_stream
 from tailrace.io.handle import Handle
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
@@ -106,6 +106,8 @@ def open(
         given = agree(comm, lambda: given_grid(grid))
         family = engine if engine in FAMILIES and engine not in ENGINES else None  # sion is both
         texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
+        if engine is None and not is_stream(fspath(path)):
+            path = on_root(comm, lambda: series_of_run(path))
         if engine is None or family is not None:
             found = open_dataset(path, comm, family, texts, guard)
             if found is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
+from tailrace.files.case_parts import attributes_at
 
 from .step import Step
 from .stored_field import StoredField
@@ -60,8 +61,8 @@ class StoredStep(Step):
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
-        """What the series and the user's grid file say: "reynolds", "dt", ...; of one field as "ux/units"."""
-        return self.known.attributes
+        """What the series and the user's grid file say of this step: "reynolds", ...; of one field as "ux/units"."""
+        return attributes_at(self.known.attributes, self.index)
 
     @cached_property
     def _on_the_grid(self) -> dict[str, str]:

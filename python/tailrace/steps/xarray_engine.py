@@ -20,6 +20,7 @@ from xarray.backends import BackendEntrypoint, CachingFileManager
 from xarray.core import indexing
 
 from tailrace.core import Error
+from tailrace.files.case_parts import of_all_steps
 from tailrace.formats.recognise import dataset_at, is_series_of_ours
 from tailrace.io.names import MEANINGS
 from tailrace.text import visible
@@ -108,7 +109,7 @@ class _Variables:
 
     def dataset(self, dropped: set[str]) -> xarray.Dataset:
         """All of them but those of `dropped`, with coordinates and attributes."""
-        attributes = self._steps[0].attributes if self._steps else self._series.attributes
+        attributes = of_all_steps(self._steps[0].known.attributes if self._steps else self._series.attributes)
         variables = {
             name: self._variable(name, stored) for name, stored in self._stored().items() if name not in dropped
         }

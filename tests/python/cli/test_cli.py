@@ -35,7 +35,7 @@ def solver(monkeypatch):
     module = types.ModuleType("tailrace.simulation.simulation")
     module.calls, module.answer = [], lambda: 0
 
-    def run(case, resume, overwrite):
+    def run(case, resume, change, overwrite):
         module.calls.append((case, resume, overwrite))
         return module.answer()
 
@@ -231,11 +231,13 @@ def test_plot_prints_where_the_pictures_are(tmp_path):
     assert (tmp_path / "time_series.png").stat().st_size > 10_000
 
 
-def test_only_the_first_rank_speaks(monkeypatch):
+def test_other_ranks_speak_only_where_the_first_has_not_ended_the_job(monkeypatch, capsys):
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
-    monkeypatch.setattr("tailrace.cli.common._FIRST_WORD", 0.1)
+    said_before = []
+    monkeypatch.setattr("tailrace.cli.common.time.sleep", lambda _: said_before.append(capsys.readouterr().err))
     result = tailrace("run", "none.toml")
-    assert (result.exit_code, result.output) == (2, "")
+    assert (said_before, result.exit_code) == ([""], 2)
+    assert result.output == "[rank 1] tailrace: none.toml: there is no such file\n"
 
 
 def test_version_and_help_are_quick_and_light():

@@ -103,10 +103,11 @@ def test_how_ranks_of_open_mpi_wait(monkeypatch, given, found):
 
 
 FAKE_SOLVER = """
-import sys, types
-from mpi4py import MPI
+import os, sys, types
 
-def run(case, resume, overwrite):
+def run(case, resume, change, overwrite):
+    from mpi4py import MPI
+
     rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
     MPI.COMM_WORLD.Barrier()
     {body}
@@ -116,7 +117,10 @@ module = types.ModuleType("tailrace.simulation.simulation")
 module.run = run
 sys.modules["tailrace.simulation.simulation"] = module
 from tailrace.cli.main import main
+from tailrace.cli.ranks.launch import rank
 sys.argv[0] = "tailrace"
+if str(rank()) == os.environ.get("BLIND_RANK"):
+    sys.argv[2] = "not-there.toml"
 main()
 """
 
@@ -184,6 +188,13 @@ def test_an_error_of_one_rank_leaves_no_rank_waiting(parallel):
     )
     assert result.returncode == 1
     assert "[rank 1] tailrace: only here" in result.stderr
+
+
+def test_a_case_that_one_rank_cannot_read_is_reported(parallel, monkeypatch):
+    monkeypatch.setenv("BLIND_RANK", "2")
+    result = finish(parallel("MPI.COMM_WORLD.recv(source=MPI.ANY_SOURCE)"))
+    assert result.returncode == 2
+    assert "[rank 2] tailrace: not-there.toml: there is no such file" in result.stderr
 
 
 def test_a_wrong_case_is_reported_before_mpi_starts(parallel):

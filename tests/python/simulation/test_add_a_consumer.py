@@ -43,7 +43,7 @@ def insert(path: Path, before: str, text: str) -> None:
 
 def test_the_consumer_of_the_page_sees_the_steps_of_a_run(tmp_path):
     package = tmp_path / "python" / "tailrace"
-    shutil.copytree(Path(tailrace.__path__[0]), package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(str(tailrace.__file__)).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(Path(_core.__file__), package)
     shutil.copy(Path(_core.__file__).with_name("libtailrace.so"), package)
     section, field, consumer, line = (block.text for block in snippets.read(PAGE).shown())

@@ -130,3 +130,37 @@ def test_a_file_in_the_place_of_the_checkpoints(case: Path):
         assert "checkpoint.path: file is there already, and is a file" in said
     result = cases.run(case, "--set=checkpoint.path='file'", "--set=checkpoint.every=0")
     assert result.code == 0, result.text
+
+
+LAYOUTS = {
+    "raw": ("raw", "ux-7.bin"),
+    "raw of each rank": ("raw", "ux-7.0001.bin"),
+    "raw, pressure": ("raw", "pp-0.bin"),
+    "raw, description": ("raw", "snapshot-3.xdmf"),
+    "mpiio": ("mpiio", "ux-7.bin"),
+    "sion": ("sion", "step-00000004.sion"),
+    "adios_hdf5": ("adios_hdf5", "step-00000004.h5"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("ranks", [None, 2])
+def test_names_of_steps_to_come_are_refused_before_anything_is_touched(tmp_path: Path, layout: str, ranks: int | None):
+    engine, name = LAYOUTS[layout]
+    case = cases.write_case(tmp_path, steps=6, every=2)
+    case.write_text(case.read_text() + BLOCK.format(engine, "there").replace('["ux"]', '["ux", "pressure"]'))
+    (tmp_path / "there").mkdir()
+    for other in (name, "notes.txt", "uxx-1.bin"):
+        (tmp_path / "there" / other).write_bytes(PRECIOUS)
+    before = contents(tmp_path)
+    said = cases.message(cases.run(case, ranks=ranks))
+    assert contents(tmp_path) == before
+    assert (
+        f"output[0].path: there has files of another program, whose names this run needs for its steps: {name}. "
+        in said
+    )
+    (tmp_path / "there" / name).unlink()
+    for options in ((), ("--overwrite",)):
+        assert cases.run(case, *options, ranks=ranks).code == 0
+        assert {(tmp_path / "there" / other).read_bytes() for other in ("notes.txt", "uxx-1.bin")} == {PRECIOUS}
+    assert cases.run(case, "--resume", "--set=time.steps=8", ranks=ranks).code == 0

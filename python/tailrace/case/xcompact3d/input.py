@@ -218,7 +218,7 @@ def _notes(nml: Namelist) -> list[str]:
         notes.append("BasicParam.ifirst: steps are counted from 1, as many as ifirst to ilast")
     if nml.raw("InOutParam", "ioutput") and nml.raw("BasicParam", "ivisu") != 0:
         notes.append(
-            "snapshots go to data/ under Xcompact3D's own names and replace files that are there; number 0 is the "
+            "snapshots go to data/ under Xcompact3D's own names; number 0 is the "
             "initial field, and critq is the second invariant Q, which the reference of 2025-08 does not write there"
         )
     notes += _flaws(nml)

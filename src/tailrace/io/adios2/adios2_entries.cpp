@@ -69,6 +69,7 @@ EngineEntry bp5_entry() {
 
 EngineEntry adios_hdf5_entry() {
   EngineTraits traits{.name = "adios_hdf5", .family = "adios_hdf5", .extensions = {".adios_hdf5"}};
+  traits.step_files = {"step-[0-9]*.h5"};
   traits.library = "ADIOS2";
   traits.empty_texts = false;
   traits.model = {

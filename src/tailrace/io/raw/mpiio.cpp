@@ -267,6 +267,7 @@ std::unique_ptr<Engine> open_mpiio(const OpenRequest &request, Parameters parame
 
 EngineEntry mpiio_entry() {
   EngineTraits traits{.name = "mpiio", .family = "mpiio"};
+  traits.step_files = {"{variable}-[0-9]*.bin", "snapshot-[0-9]*.xdmf", "series.xdmf"};
   traits.model = {.pattern = "shared",
                   .file_per_variable = true,
                   .collective_parameter = "transfer",

@@ -49,6 +49,13 @@ json foreign_files_in(const std::string &directory, const std::vector<StepLog::L
   return names;
 }
 
+std::vector<std::string> foreign_files(const std::string &directory) {
+  if (!is_directory(directory))
+    return {};
+  StepLog log((fs::path(directory) / "series.jsonl").string());
+  return foreign_files_in(directory, earlier_lines(log)).get<std::vector<std::string>>();
+}
+
 void refuse_foreign_file(const json &first_line, const std::string &path) {
   const auto found = first_line.find(key);
   const std::string name = fs::path(path).filename().string();

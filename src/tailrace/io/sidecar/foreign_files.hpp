@@ -16,6 +16,10 @@ namespace tailrace::io {
 /// program.
 std::vector<StepLog::Line> earlier_lines(StepLog &log);
 
+/// The names of files of other programs in the directory of a series with a sidecar, or where one is to be. Throws
+/// IoError where the file of the sidecar is of another program.
+std::vector<std::string> foreign_files(const std::string &directory);
+
 /// The names of files of other programs: what is in the directory, or what the first line of the earlier series lists
 /// and is still there.
 nlohmann::json foreign_files_in(const std::string &directory, const std::vector<StepLog::Line> &earlier);
