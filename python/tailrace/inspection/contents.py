@@ -75,8 +75,8 @@ def series_at(path: Path) -> list[Path]:
     """The path itself, or the series that a run has written there; of a directory of checkpoints all, oldest first."""
     if not path.is_dir():
         return [path]
-    checkpoints = sorted(entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name))
-    return checkpoints or [series_of_run(path)]
+    checkpoints = [entry for entry in path.iterdir() if entry.is_dir() and _CHECKPOINT.fullmatch(entry.name)]
+    return sorted(checkpoints, key=lambda entry: int(entry.name[5:])) or [series_of_run(path)]
 
 
 def size_on_disk(path: Path) -> int:

@@ -72,6 +72,7 @@ class StoredField(Field):
         starts, within = box
         x, y, z = reversed([part.stop - part.start for part in starts])
         part = self._read(Box(tuple(one.start for one in reversed(starts)), (x, y, z)))
+        part.flags.writeable = False  # as the slice of a field that was read: what is put into it would be lost
         return part[within]
 
     def __repr__(self) -> str:

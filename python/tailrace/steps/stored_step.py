@@ -116,6 +116,8 @@ class StoredStep(Step):
     def __getitem__(self, name: str) -> Field | Vector | NDArray[Any]:
         """A Field, or an array where the series has no grid or the array is not on it. Collective.
 
+        A Field is read-only. An array is read into new memory at each access, as by `read`.
+
         Of files of other programs, which name their vectors, also a Vector.
 
         :raises InputError: there is none of that name; the message has the nearest name.

@@ -1,6 +1,7 @@
 """Analyses of series on disk: the numbers of the run itself, whatever the engine, the ranks and the order of steps."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -186,6 +187,43 @@ def test_resume_reads_what_any_script_lacks(analyse, done, tmp_path):
     analyse(done, behind, ahead, "run.h5", "-o", tmp_path, "--resume")
     for name in "ab":
         assert list(read_time_series(tmp_path / f"{name}.csv")["step"]) == [0, 2, 4, 6]
+
+
+STREAM = """
+import sys
+import numpy as np
+import tailrace as tr
+
+target, factor, *steps = sys.argv[1:]
+grid = tr.UniformGrid((8, 10, 9), spacing=(1 / 8, 1 / 10, 1 / 9), boundaries=("periodic",) * 3)
+waits = {"wait_for_reader": 60} if target.startswith("sst:") else {}
+with tr.open(target, "w", grid=grid, parameters=waits) as out:
+    for index in map(int, steps):
+        out.write_step(0.1 * index, index=index, ux=np.full((9, 10, 8), float(factor) * index))
+"""
+
+
+@pytest.mark.skipif("sst" not in tr.core.engine_names(), reason="there is no engine sst")
+@pytest.mark.parametrize("first", [0, 4])
+def test_a_stream_replaces_the_results_from_its_first_step_on(analyse, tmp_path, first):
+    """Of a run that has gone on from a checkpoint: earlier results stay, also the last one before it."""
+    path = script(tmp_path, "def analyse(step):\n    return {'mean': step['ux'].mean(), 'ux': step['ux']}")
+    (tmp_path / "stream.py").write_text(STREAM)
+    write = [sys.executable, "stream.py"]
+    earlier, later = [0, 3, 4, 6], [first, first + 2]
+    writer = mpi_run.start([*write, "run.h5", "1", *map(str, earlier)], tmp_path)
+    assert mpi_run.finish(writer, 60).code == 0
+    analyse(tmp_path, path, "run.h5", "-o", tmp_path)
+    writer = mpi_run.start([*write, "sst:run", "10", *map(str, later)], tmp_path)
+    analyse(tmp_path, path, "sst:run", "-o", tmp_path, "--resume")
+    assert mpi_run.finish(writer, 60).code == 0
+    kept = [step for step in earlier if step < first]
+    means = [*kept, *(10 * step for step in later)]
+    rows = read_time_series(tmp_path / "script.csv")
+    assert list(rows["step"]) == kept + later
+    np.testing.assert_allclose(rows["mean"], means, rtol=1e-14)
+    with tr.open(tmp_path / "script.h5") as found:
+        assert [(step.index, step["ux"][8, 9, 7]) for step in found] == list(zip(kept + later, means, strict=True))
 
 
 @pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",))])

@@ -1,6 +1,7 @@
 """A case made in Python: the tables of a case file as dictionaries."""
 
 import pickle
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import tailrace as tr
 from tailrace.case.case import case_from_document
+from tailrace.cli.ranks.beside import with_stream
 
 GOOD = {
     "case": {"reynolds": 100.0},
@@ -26,6 +28,20 @@ def test_it_is_the_case_of_the_file(tmp_path):
     (tmp_path / "case.toml").write_text(case.to_toml())
     assert tr.load_case(tmp_path / "case.toml").model_dump() == case.model_dump()
     assert pickle.loads(pickle.dumps(case)) == case
+
+
+def test_the_stream_of_an_analysis_is_not_a_part_of_the_case_that_results_tell(tmp_path):
+    """Its path is gone with the run: the case that results give back must run without it."""
+    made = tr.Case(**GOOD, output=[{"name": "mine", "fields": ["ux"], "every": 1, "engine": "raw"}])
+    (tmp_path / "case.toml").write_text(made.to_toml())
+    for case in (made, tr.load_case(tmp_path / "case.toml")):
+        added = case
+        for number in range(2):
+            added = with_stream(added, f"sst:{number}", ["ux", "uy"], every=2)
+        assert [output.name for output in added.output] == ["mine", "beside", "beside1"]
+        assert added.text == case.text
+        assert [output["name"] for output in tomllib.loads(added.text)["output"]] == ["mine"]
+        assert case.output == made.output, "the case itself is as before"
 
 
 @pytest.mark.parametrize(

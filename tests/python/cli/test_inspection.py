@@ -151,6 +151,14 @@ def test_info_of_checkpoints(tmp_path):
     assert [variable["name"] for variable in found["variables"]] == ["ux", "uy", "uz"]
 
 
+def test_checkpoints_are_in_the_order_of_their_steps(tmp_path):
+    """Their names are so up to step 99999999 only."""
+    paths = [tmp_path / f"step-{step:08d}" for step in (9, 10, 99999999, 100000000, 100000001)]
+    for path in reversed(paths):
+        path.mkdir()
+    assert inspection.series_at(tmp_path) == paths
+
+
 def test_the_engine_is_recognised_by_what_is_there(tmp_path):
     write(tmp_path / "odd.name", engine="hdf5")
     write(tmp_path / "odd.h5", engine="raw")

@@ -264,6 +264,31 @@ def test_a_result_that_differs_gets_no_name(tmp_path: Path, stored: Path, monkey
         tr.convert(source, tmp_path / "out", delete_originals=True, resume=True)
 
 
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("how", ["changed", "gone", "new"])
+def test_a_source_that_changes_meanwhile_gives_no_result(tmp_path: Path, stored: Path, verify: bool, how: str) -> None:
+    """Its last values were read then: what is converted may be of two states."""
+    source = tmp_path / "source"
+    shutil.copytree(stored, source)
+
+    def change(phase: str, done: int, total: int) -> None:
+        if done < total or (verify and phase == "writing"):
+            return
+        if how == "changed":
+            with (source / "ux-1.bin").open("r+b") as file:
+                file.write(np.float64(0.25).tobytes())
+        elif how == "gone":
+            (source / "ux-1.bin").unlink(missing_ok=True)
+        else:
+            with series.open(source, "a") as out:
+                out.write_step(9.0, index=99, ux=values(9))
+
+    with pytest.raises(tr.InputError, match=r"\.(bin|jsonl) .* since the conversion began"):
+        tr.convert(source, tmp_path / "out.h5", verify=verify, delete_originals=verify, progress=change)
+    assert not (tmp_path / "out.h5").exists()
+    assert (source / "ux-2.bin").exists(), "no original was removed"
+
+
 # ---- interruptions ---------------------------------------------------------------------------------------------------
 def killed(moment: int, **arguments: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "helpers.programs.conversion_killed", str(moment), json.dumps(arguments)]

@@ -13,6 +13,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness import recorded_calls
+from helpers.inputs import sidecar
 from helpers.programs.conversions import NumberedWriter, made_up, table, values, write_source
 from tailrace.conversion.checking import Checking
 from tailrace.conversion.draft import Draft
@@ -110,7 +111,26 @@ def test_steps_that_were_there_are_compared_too(source: Path, draft: Path, chang
     assert not source.with_name("out").exists()
 
 
-@pytest.mark.parametrize("change", [change_value, change_attribute])
+def change_step(draft: Path, **keys: Any) -> None:
+    """Other words about the last step, with right checksums."""
+    told = sidecar.read(draft)
+    told["steps"][-1] |= keys
+    sidecar.write(draft, told)
+
+
+def change_index(draft: Path) -> None:
+    change_step(draft, index=24)
+
+
+def change_time(draft: Path) -> None:
+    change_step(draft, time=0.25)
+
+
+def change_scalar(draft: Path) -> None:
+    change_step(draft, scalars={"energy": 2.1, "note": "step 3"})
+
+
+@pytest.mark.parametrize("change", [change_value, change_attribute, change_index, change_time, change_scalar])
 def test_a_finished_result_is_compared_before_it_counts(source: Path, change: Callable):
     """With --resume, what has the name of the target may be the result of a conversion that was killed at its end."""
     tr.convert(source, source.with_name("out"), engine="raw")

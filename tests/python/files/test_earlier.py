@@ -188,6 +188,34 @@ def test_of_those_that_were_not_renamed_yet_nothing_is_lost(place):
     assert place.read_text() == "old"
 
 
+@pytest.mark.parametrize("how", ["file", "folder", "link"])
+def test_what_others_put_into_a_new_series_is_not_removed(tmp_path, how):
+    """The old series comes back when that is moved away."""
+    place, mine = tmp_path / "run.bp", tmp_path / "run.bp" / "mine"
+    place.mkdir()
+    (place / "md.idx").write_text("old")
+    (tmp_path / "other").mkdir()
+    earlier = SetAside(record_of(place), [place])
+    earlier.set_aside([place])
+    place.mkdir()
+    (place / "md.idx").touch()
+    if how == "file":
+        mine.write_text("mine")
+    elif how == "folder":
+        mine.mkdir()
+    else:
+        mine.symlink_to(tmp_path / "other")
+    for work in (earlier.close, lambda: SetAside(record_of(place), [place])):
+        with pytest.raises(IoError, match=rf"{mine}\b.*To fix this"):
+            work()
+        assert os.path.lexists(mine)
+        assert (tmp_path / "run.bp.earlier" / "md.idx").read_text() == "old"
+    mine.rename(tmp_path / "mine")
+    assert SetAside(record_of(place), [place]).returned
+    assert (place / "md.idx").read_text() == "old"
+    assert names(tmp_path) == ["mine", "other", "run.bp"]
+
+
 @pytest.mark.parametrize("text", ["", "\0" * 80])
 def test_a_record_that_a_power_failure_left(place, text):
     record = record_of(place)

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
+import tailrace as tr
 from helpers.harness.kept import KEPT
 from helpers.programs import body_programs
 from tailrace import core as _core
 from tailrace.flow import body, forces
+from tailrace.io.time_series import read_time_series
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="TAILRACE_SAMPLES is not set")
@@ -91,6 +93,42 @@ def test_force_on_a_cylinder():
     drag = [2 * force[0] for force in found]
     assert max(drag) - min(drag) < 0.01 * drag[0]
     assert drag[0] == pytest.approx(exact[1], rel=0.05)
+
+
+def driven(steps):
+    """A flow around a cylinder, driven through a periodic box, all of which is the box for the force."""
+    return tr.Case(
+        case={"reynolds": 20.0},
+        grid={"points": (24, 20, 8), "lengths": (2.4, 2.0, 0.8), "boundaries": ("periodic",) * 3},
+        forcing={"acceleration": (0.5, 0.2, -0.1)},
+        body={"shape": "cylinder", "centre": (1.03, 0.91), "radius": 0.3, "box": ("all", "all", "all")},
+        time={"dt": 0.01, "steps": steps},
+        checkpoint={"every": 3},
+        diagnostics={"every": 1},
+    )
+
+
+@pytest.mark.parametrize("ends", [(7,), (1, 7), (3, 7)])
+def test_force_of_a_run_and_of_its_parts(tmp_path, monkeypatch, ends):
+    """Nothing flows out of a periodic box: what drives the fluid and does not accelerate it is the force. A resumed run
+    measures the state of its checkpoint a second time."""
+    monkeypatch.chdir(tmp_path)
+    for end in ends:
+        resume = end != ends[0]
+        tr.Simulation(
+            driven(end), MPI.COMM_SELF, flow=lambda x, y, z: (1 + 0 * x, 0 * y, 0.3 + 0 * z), resume=resume
+        ).run()
+    rows = read_time_series("time_series.csv")
+    assert list(rows["step"]) == list(range(8))
+    x, y = np.arange(24) * 0.1, np.arange(20) * 0.1
+    fluid = 0.1**3 * 8 * (np.hypot(x - 1.03, y[:, None] - 0.91) > 0.3).sum()
+    for axis, driving in (("x", 0.5), ("y", 0.2), ("z", -0.1)):
+        momentum = 2.4 * 2.0 * 0.8 * rows[f"mean_u{axis}"]
+        gain = (3 * momentum[2:] - 4 * momentum[1:-1] + momentum[:-2]) / 0.02
+        force = rows[f"force_{axis}"]
+        assert np.isnan(force[0])
+        assert force[1] == pytest.approx(driving * fluid - (momentum[1] - momentum[0]) / 0.01, rel=1e-9)
+        assert force[2:] == pytest.approx(driving * fluid - gain, rel=1e-9)
 
 
 @needs_samples

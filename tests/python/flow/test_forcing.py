@@ -11,6 +11,7 @@ import tailrace as tr
 from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from helpers.programs import simulation_programs
+from tailrace.io.time_series import read_time_series
 
 VISCOSITY = 0.1
 
@@ -184,3 +185,30 @@ def test_rotation_that_has_ended_stays_so_in_a_resumed_run(tmp_path, monkeypatch
         straight.advance()
     for ours, theirs in zip(resumed.velocity, straight.velocity, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("forcing", "mean"),
+    [
+        ({"acceleration": (0.0, 0.0, -2.0)}, lambda t: (0.5 + 0 * t, 0.25 + 0 * t, -2 * t)),
+        ({"flow_rate": 0.75, "direction": "x"}, lambda t: (np.where(t > 0, 0.75, 0.5), 0.25 + 0 * t, 0 * t)),
+        ({}, None),
+    ],
+    ids=["acceleration", "flow rate", "none"],
+)
+def test_a_flow_that_is_driven_shows_its_mean_velocity(tmp_path, monkeypatch, forcing, mean):
+    """Between periodic ends too, where nothing else gives rise to these columns."""
+    monkeypatch.chdir(tmp_path)
+    case = tr.Case(
+        case={"reynolds": 100},
+        grid={"points": (8, 10, 12), "lengths": (1.0, 2.0, 3.0), "boundaries": ("periodic",) * 3},
+        forcing=forcing,
+        time={"dt": 0.01, "steps": 4},
+        diagnostics={"every": 1},
+    )
+    tr.Simulation(case, MPI.COMM_SELF, flow=lambda x, y, z: (0.5 + 0.1 * np.sin(np.pi * y), 0.25 + 0 * x, 0 * x)).run()
+    rows = read_time_series("time_series.csv")
+    names = [f"mean_{name}" for name in ("ux", "uy", "uz")]
+    assert [name for name in rows if name.startswith("mean_")] == (names if mean else [])
+    for name, exact in zip(names, mean(rows["time"]) if mean else (), strict=False):
+        np.testing.assert_allclose(rows[name], exact, atol=1e-13, err_msg=name)

@@ -145,6 +145,32 @@ def test_a_flow_at_rest(tmp_path):
     assert tr.Model(limited, MPI.COMM_SELF).dt == 0.01
 
 
+@pytest.mark.parametrize("ends", [(24,), (4, 24)], ids=["straight", "resumed"])
+def test_a_flow_that_is_set_in_motion(tmp_path, monkeypatch, ends):
+    """A uniform flow that begins at rest has the velocity t times its acceleration, by which the step is limited from
+    the second step on: not only from the eleventh, before which it would be unstable."""
+    monkeypatch.chdir(tmp_path)
+    for end in ends:
+        case = tr.Case(
+            case={"reynolds": 20.0},
+            grid={"points": (10, 8, 12), "lengths": (1.0, 1.2, 2.4), "boundaries": ("periodic",) * 3},
+            forcing={"acceleration": (160.0, 0.0, 120.0)},
+            time={"dt": "auto", "cfl": 0.4, "dt_max": 0.02, "steps": end},
+            checkpoint={"every": 4},
+            diagnostics={"every": 1},
+        )
+        rest = tuple(np.zeros((12, 8, 10)) for _ in range(3))
+        tr.Simulation(case, MPI.COMM_SELF, flow=rest, resume=end != ends[0]).run()
+    found = columns(tmp_path)
+    sizes = [0.02]
+    for step in range(1, 24):
+        rate = found["time"][step] * (160.0 / 0.1 + 120.0 / 0.2)
+        due = step < 10 or step % 10 == 0
+        sizes.append(min(0.4 / rate, 0.02) if due else sizes[-1])
+    assert found["dt"][1:] == pytest.approx(sizes, rel=1e-9)
+    assert sizes[1] < 0.5 * sizes[0] and sizes[9] < 0.2 * sizes[0], "the step is shortened at once"
+
+
 def test_a_checkpoint_of_a_given_step_is_resumed_with_a_chosen_one(tmp_path, monkeypatch):
     case = cases.write_case(tmp_path, steps=15, dt=0.01, every=100)
     monkeypatch.chdir(tmp_path)

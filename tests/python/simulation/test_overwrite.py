@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import random
+import resource
 import shutil
 import time
 from pathlib import Path
@@ -116,6 +117,27 @@ def test_a_run_that_fails_early_puts_everything_back(again: Path):
     result = cases.run(again, "--overwrite", ranks=2)
     assert "no" in cases.message(result)
     assert sums(again.parent) == before
+
+
+@pytest.mark.parametrize("buffers", [0, 2])
+def test_earlier_results_stay_until_the_first_new_ones_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, buffers: int
+):
+    """An output in the background fails after the call that gave it the step."""
+    monkeypatch.chdir(tmp_path)
+    path = cases.write_case(tmp_path, steps=2, outputs=("hdf5",))
+    path.write_text(f"{path.read_text()}[output.parameters]\nbuffers = {buffers}\n")
+    case = tr.load_case(path)
+    tr.Simulation(case, MPI.COMM_SELF).run()
+    before = sums(tmp_path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, limits[1]))  # as a full disk: less than the fields of a step
+    try:
+        with pytest.raises(tr.IoError, match=r"out\.h5"):
+            tr.Simulation(case, MPI.COMM_SELF, overwrite=True).run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sums(tmp_path) == before
 
 
 @pytest.mark.parametrize("way", ["--overwrite", "--resume"])

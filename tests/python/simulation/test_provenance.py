@@ -82,6 +82,18 @@ def test_a_resumed_run_is_the_same_run(tmp_path: Path):
     assert tr.open(tmp_path / "out.h5").attributes["run"] != first
 
 
+def test_checkpoints_tell_the_case_of_the_newest(tmp_path: Path):
+    """A resumed run may have another end, or another Reynolds number."""
+    case = cases.write_case(tmp_path, steps=1, every=1, keep=3)
+    assert cases.run(case).code == 0
+    assert cases.run(case, "--resume", "--set=time.steps=3").code == 0
+    (tmp_path / "checkpoints" / "step-00000004.partial").mkdir()  # of a run that was killed in it
+    assert cases.checkpoints(tmp_path) == [1, 2, 3]
+    for name, steps in (("", 3), ("/step-00000001", 1), ("/step-00000002", 3)):
+        found = tomllib.loads(command(tmp_path, "case", f"checkpoints{name}"))
+        assert found["time"]["steps"] == steps, name
+
+
 def test_what_does_not_know(tmp_path: Path):
     with tr.open(tmp_path / "own.h5", "w") as out:
         out.write_step(0.0, u=np.zeros((2, 3, 4)))

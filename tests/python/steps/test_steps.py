@@ -99,6 +99,48 @@ def test_a_slice_reads_no_more(tmp_path):
             field[0] = 1
 
 
+CHANGES = [
+    lambda step: step["ux"],
+    lambda step: step["ux"].data,
+    lambda step: np.asarray(step["ux"]),
+    lambda step: step.vector("u").y,
+    lambda step: step["uz"][8],
+    lambda step: step["uz"][8, :, ::2],
+    lambda step: step["uz"][step["uz"].shape[0] - 1 :],
+]
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("chosen", CHANGES)
+def test_what_is_read_of_a_field_cannot_be_changed(series, chosen, read):
+    """All scripts share it. What is put into a part would be lost, where the part is read for itself."""
+    step = series[1]
+    if read:
+        assert step["uz"].mean() == step["uz"].copy().mean()
+    with pytest.raises(ValueError, match="read-only"):
+        chosen(step)[...] = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        values = chosen(step)
+        values *= 2.0
+    for name in ("ux", "uy", "uz"):
+        np.testing.assert_array_equal(step[name], arrays(1)[name])
+
+
+def test_what_is_read_can_be_copied_and_changed(series):
+    """An array that is no field is new memory at each access, as what `read` returns."""
+    step = series[1]
+    for find in (lambda: step["ux"].copy(), lambda: step.read("ux"), lambda: step["count"]):
+        values = find()
+        values[...] = 9
+        assert (np.asarray(values) == 9).all() and not (np.asarray(find()) == 9).any()
+
+
+def test_ranks_cannot_change_what_they_have_read(tmp_path):
+    path = write(tmp_path / "run.h5")
+    for outcome in KEPT.ranks(3).run(step_programs.put_zeros, path=str(path)):
+        assert outcome.error == "ValueError" and "read-only" in outcome.text
+
+
 def test_by_position_index_and_time(series):
     assert [step.index for step in series] == [step.index for step in series.steps] == [0, 10, 20]
     assert series[-1].index == 20 and [step.index for step in series[1:]] == [10, 20] and series[2:2] == []

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import resource
 
 import pytest
 
@@ -102,6 +103,27 @@ def test_an_existing_file_is_kept(tmp_path):
     with pytest.raises(ResultError, match="--append"):
         ResultFile(tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").read_text() == "mine"
+
+
+@pytest.mark.parametrize("there", [(RUN,), (RUN, MEASURED)])
+def test_a_record_that_the_disk_cannot_hold_is_not_written_in_part(tmp_path, there):
+    """Others may follow it, when there is room again; a part of a line between them would be damage."""
+    path = tmp_path / "r.jsonl"
+    with ResultFile(path) as file:
+        for record in there:
+            file.add(record)
+        before = path.read_bytes()
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 40, limits[1]))  # as a full disk
+        try:
+            with pytest.raises(ResultError, match=r"r.jsonl: cannot be written: File too large"):
+                file.add(MEASURED)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert path.read_bytes() == before
+        file.add(FAILED)
+    found = read_results(path)
+    assert (found.failures, found.measurements, found.notes) == ([FAILED], list(there[1:]), [])
 
 
 def test_table(tmp_path):

@@ -6,10 +6,12 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from helpers.harness import recorded_calls
 from helpers.inputs.pencil_data import BOX, HISTORY, POINTS, Run
 from helpers.inputs.pencil_runs import HandMade
 from tailrace import core as _core
 from tailrace.conversion.convert import convert as convert_files
+from tailrace.formats.pencil.write.target import PARTIAL
 from tailrace.formats.pencil.write.writer import PencilWriter
 from tailrace.io.placement import Box, Stored, StretchedGrid, UniformGrid
 
@@ -161,6 +163,23 @@ def test_steps_are_added_behind_the_last_and_an_open_one_does_not_count(tmp_path
         assert (file["2/time"][()], file["2/coordinate"][()].tolist(), file["2/time"].shape) == (1.5, [4], ())
     with pytest.raises(_core.InputError, match=r"has the time 1\.5 already"):
         writer().begin_step(2, 1.5, held, {})
+
+
+def test_the_values_of_a_group_are_on_the_disk_before_it_counts(tmp_path, monkeypatch):
+    """Else a power cut leaves a number of the last group whose values are not there."""
+    held = {"bb1": Stored("float32", (NX, 1, NZ), False)}
+    attributes = {"pencil/file": "slices/bb1_xz"}
+    writer = PencilWriter(str(tmp_path), MPI.COMM_SELF, grid=None, attributes=attributes, options={})
+    for at, name in enumerate((f"bb1_xz.h5{PARTIAL}", "bb1_xz.h5")):
+        writer.begin_step(at, float(at), held, {"position": 0.25, "coordinate": 4})
+        with monkeypatch.context() as patched:
+            calls = recorded_calls.in_python(patched, "pwrite", "fsync", "rename")
+            writer.write("bb1", Box((0, 0, 0), (NX, 1, NZ)), np.ones((NZ, 1, NX), "f4"))
+            writer.end_step()
+        found = [call for call, path in calls if path.name == name]
+        assert found[:4] == ["pwrite", "fsync", "pwrite", "fsync"], "the values, then their number"
+        assert found[4:] == (["rename"] if at == 0 else [])
+        assert at or calls[-1] == ("fsync", tmp_path / "slices"), "its name"
 
 
 def test_a_run_is_converted_by_the_command(tmp_path, tailrace):

@@ -257,6 +257,22 @@ def test_statistics_and_probes(tmp_path):
         dataset_at(run / "probes" / "probe0001", {})
 
 
+@pytest.mark.parametrize("nothing", [b"\0", b" "])
+@pytest.mark.parametrize("row", [1, 4])
+def test_records_of_a_probe_that_were_never_written_are_no_numbers(tmp_path, nothing, row):
+    """Xcompact3D writes by the number of the record, and the system fills what is left out with zero bytes."""
+    probes = make_run(tmp_path / "run") / "probes"
+    probes.mkdir()
+    rows = np.linspace(-1, 1, 20).reshape(5, 4) * 1e-3
+    lines = ["".join(f"{value:24.16E}" for value in one).encode() + b"\n" for one in rows]
+    lines[row] = nothing * len(lines[row])
+    (probes / "probe0001").write_bytes(b"".join(lines))
+    rows[row] = np.nan
+    with tr.open(probes / "probe0001") as series:
+        for at, name in enumerate(("t", "ux", "uy", "uz")):
+            np.testing.assert_array_equal(series[0].read(name).ravel(), rows[:, at])
+
+
 def test_histories_have_their_own_times(tmp_path):
     run = make_run(tmp_path / "run")
     (run / "time_evol.dat").write_text("0.09 0.12 1 2 0.3\n0.19 0.11 3 4 0.4\n")

@@ -14,6 +14,7 @@ import numpy as np
 
 import tailrace as tr
 from tailrace.flow.from_series import components
+from tailrace.flow.memory import check_memory
 
 
 @contextmanager
@@ -227,3 +228,9 @@ def begun(comm: Any, case: str, points: list[int], rows: int) -> list[Any] | Non
     model = tr.Model(tr.load_case(case, [f"{key}={value}" for key, value in given.items()]), comm)
     parts = [component.gather() for component in model.velocity]
     return None if parts[0] is None else [np.asarray(one).tolist() for one in parts]
+
+
+def has_memory(comm: Any, nodes: list[int]) -> None:
+    """Whether so many nodes fit, of one byte each."""
+    x, y, z = nodes
+    check_memory((x, y, z), 1, comm)

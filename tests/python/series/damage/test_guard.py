@@ -270,6 +270,18 @@ def test_the_child_takes_no_module_from_the_working_directory(tmp_path, monkeypa
     tr.open(write(tmp_path, "bp5", record=False), guard=True).close()
 
 
+def test_the_child_writes_no_traces(tmp_path, monkeypatch):
+    """Those of the program itself are written when it closes the series."""
+    path = write(tmp_path, "bp5", record=False)
+    monkeypatch.setenv("TAILRACE_PARAMETERS", "trace=trace.json, folded=folded.txt")
+    monkeypatch.chdir(tmp_path)
+    with tr.open(path, guard=True) as series:
+        assert len(series) == 3
+        assert not list(tmp_path.glob("*trace*")) and not list(tmp_path.glob("*folded*"))
+    assert json.loads((tmp_path / "trace.json").read_text())
+    assert (tmp_path / "folded.txt").exists()
+
+
 @pytest.mark.parametrize("fails", [2, 3])
 def test_a_child_that_does_not_begin_is_started_again(tmp_path, monkeypatch, fails):
     """What ends before the work says nothing of the file."""
