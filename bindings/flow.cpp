@@ -187,6 +187,23 @@ template <class T> void bind_measures(nb::class_<Flow<T>> &bound) {
           },
           nb::arg("dt"), nb::call_guard<nb::gil_scoped_release>())
       .def(
+          "energy_rates",
+          [](Flow<T> &self) {
+            const EnergyRates n = self.diagnostics.energy_rates();
+            return std::map<std::string, double>{
+                {"hyperviscous", n.hyperviscous}, {"implicit", n.implicit}, {"eddy", n.eddy}, {"work", n.work}};
+          },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "energy", [](Flow<T> &self) { return self.diagnostics.energy(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "force_power", [](Flow<T> &self) { return self.diagnostics.force_power(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("flow_rate_force", [](const Flow<T> &self) { return self.solver.flow_rate_force(); })
+      .def_prop_rw(
+          "flow_rate_work", [](const Flow<T> &self) { return self.solver.flow_rate_work(); },
+          [](Flow<T> &self, double work) { self.solver.set_flow_rate_work(work); })
+      .def(
           "mean_gradient",
           [](Flow<T> &self, int direction, bool upper) { return self.diagnostics.mean_gradient(direction, upper); },
           nb::arg("direction"), nb::arg("upper"), nb::call_guard<nb::gil_scoped_release>(),

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from tailrace.case.schedule import Schedule
 from tailrace.core import IoError
+from tailrace.flow.energy import NOTES
 from tailrace.flow.model import Model
 from tailrace.flow.stability import stability_of
 from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries
@@ -54,8 +55,8 @@ class AveragesTable(Consumer):
                     case.diagnostics.path,
                     title,
                     resumed,
-                    columns=COLUMNS + model.measures.columns,
-                    definitions=DEFINITIONS + model.measures.definitions,
+                    columns=COLUMNS + model.measures.columns + model.energy.columns,
+                    definitions=DEFINITIONS + model.measures.definitions + model.energy.definitions,
                     provenance=provenance,
                 )
             except OSError as error:
@@ -68,6 +69,15 @@ class AveragesTable(Consumer):
     def wants(self, index: int, time: float) -> bool:
         """Whether a row is due; for the last state it always is. Local."""
         return self.at_end or super().wants(index, time)
+
+    def prepare(self) -> None:
+        """Note the energy of a state a few steps before a row: the row has its rate of change. Call it in each step."""
+        model, end = self._model, self._model.case.time
+        ahead = [-model.step % model.case.diagnostics.every]
+        ahead += [end.steps - model.step] if end.steps is not None else []
+        ahead += [int((end.end - model.time) / model.dt)] if end.end is not None else []
+        if min(ahead) < NOTES:
+            model.energy.note(model.step, model.time)
 
     def take(self, step: Step) -> None:
         """Measure the state of the model, print warnings about it, and write a row.

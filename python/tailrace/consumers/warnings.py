@@ -18,6 +18,8 @@ RESOLVED = math.pi / 1.5
 # First derivatives see less of the motion near the spacing of the grid than second derivatives do. So they give less
 # dissipation if there is such motion. A laminar flow has none, however small its Kolmogorov length.
 _DISAGREEMENT = 0.005
+_NEEDED = ("dissipation", "dissipation_laplacian", "cfl")
+_MODELLED = ("dissipation_hyperviscous", "dissipation_eddy")  # more than viscosity takes
 _WORSE = 1.5  # a warning is repeated when it is worse by this factor
 _GROWTH = 1e-3  # growth of a mode in one step; a smaller one does no harm within the time in which the flow changes
 _ADVISED = 0.7  # share of the largest stable step
@@ -45,7 +47,8 @@ def resolution(numbers: Mapping[str, float], spacing: Sequence[float], viscosity
 
     :param numbers: its dissipation, by strain and by Laplacian, named as in the time series.
     """
-    by_strain, by_laplacian = numbers["dissipation"], numbers["dissipation_laplacian"]
+    by_strain = numbers["dissipation"]
+    by_laplacian = numbers["dissipation_laplacian"] - sum(numbers.get(name, 0.0) for name in _MODELLED)
     largest = max(by_strain, by_laplacian)
     if not largest > 0:
         return Resolution(0.0, 0.0)
@@ -80,7 +83,7 @@ class Warnings:
     def look(self, numbers: Mapping[str, float]) -> list[str]:
         """The warnings to print now. `numbers`: the measured values of the model; "dt" belongs to the CFL number."""
         dt = numbers["dt"]
-        if not dt > 0 or not all(map(math.isfinite, numbers.values())):
+        if not dt > 0 or not all(math.isfinite(numbers[name]) for name in _NEEDED):
             return []  # the run is about to end with an error that says more
         found = {"resolution": self._of_resolution(numbers), "step": self._of_step(numbers["cfl"] / dt, dt)}
         lines = []

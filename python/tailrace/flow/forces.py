@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tailrace.core import ControlVolume32, ControlVolume64, Flow32, Flow64, Grid, InputError
+
+from .slope import last_slope
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,8 +51,8 @@ class ControlVolume:
         parts = self._volume.balance()
         momentum = list(parts["momentum"])
         self.state = [entry for entry in self.state if entry[0] < time][-2:]
-        gain = _derivative([*self.state, (time, momentum)])
         self.state.append((time, momentum))
+        gain = last_slope(*zip(*self.state, strict=True))
         outside = [np.asarray(parts[name]) for name in ("pressure", "viscous", "driving")]
         return np.asarray(sum(outside) - np.asarray(parts["convection"]) - gain)
 
@@ -68,16 +69,3 @@ def _nodes(grid: Grid, d: int, span: Span) -> tuple[int, int]:
             f"{x[0]:g} .. {x[-1]:g} with two nodes at least, the lower end first"
         )
     return first, last
-
-
-def _derivative(states: Sequence[tuple[float, list[float]]]) -> NDArray[np.float64]:
-    """By the parabola (or the straight line) through the values at up to three times, at the last one."""
-    times, values = [time for time, _ in states], np.asarray([value for _, value in states])
-    if len(states) < 2:
-        return np.full(3, np.nan)
-    slope = (values[-1] - values[-2]) / (times[-1] - times[-2])
-    if len(states) < 3:
-        return np.asarray(slope)
-    before = (values[-2] - values[-3]) / (times[-2] - times[-3])
-    bend = (slope - before) / (times[-1] - times[-3])
-    return np.asarray(slope + bend * (times[-1] - times[-2]))

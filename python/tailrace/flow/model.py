@@ -24,6 +24,7 @@ from .band import BandForce
 from .body import put_into
 from .checkpoint import State
 from .ends import Ends
+from .energy import EnergyBudget
 from .field_cache import FieldCache
 from .forcing import Forcing
 from .measures import Measures
@@ -112,6 +113,8 @@ class Model:
             shape, word = agree(comm, lambda: shape_of(case)), case.body.shape
             put_into(self.flow, shape, f"the body '{word}'", case.body.refinement)
         self.measures = Measures(case, self.flow, self.grid, comm)
+        self.energy = EnergyBudget(case, self.flow, given=self._forcing is not None)
+        self._jumps = 0.0  # the power of the band force in the last step
         if checkpoint:
             self.restore(checkpoint)
         else:
@@ -189,8 +192,21 @@ class Model:
         parts = [self._forcing(self.time + since_now)] if self._forcing else []
         if self._band:
             parts.append(self._band(self.step, self.dt if dt is None else dt))
+        self._sum_forces(parts)
+
+    def _sum_forces(self, parts: Sequence[Sequence[NDArray[Any]]]) -> None:
         for i in range(3):
             self.flow.force(i)[...] = sum(part[i] for part in parts)
+
+    def _power(self) -> tuple[float, float]:
+        """<u . f> of the function now, and of the band force in the last step. Collective."""
+        if self._forcing is None:
+            return 0.0, self._jumps
+        self._sum_forces([self._forcing(self.time)])
+        smooth = float(self.flow.force_power())
+        if self._band:
+            self._set_force(0.0)
+        return smooth, self._jumps
 
     def _prepare(self, dt: float, start: float, end: float) -> None:
         if self._forcing or self._band:
@@ -212,6 +228,7 @@ class Model:
     def description(self) -> dict[str, Any]:
         """What a checkpoint says about the case, so that only a case that fits can resume it. Local."""
         described = description_of(self.case, self._forcing.name if self._forcing else "")
+        described |= {"energy": self.energy.state}
         return described | ({"measures": self.measures.state} if self.measures.state else {})
 
     def restore(self, checkpoint: OpenCheckpoint) -> None:
@@ -227,6 +244,7 @@ class Model:
         self.time = checkpoint.state.time
         self._time_step.restore(checkpoint.state.dt)
         self.measures.state = [float(number) for number in checkpoint.about.get("measures", [])]
+        self.energy.state = [float(number) for number in checkpoint.about.get("energy", [])]
         self.flow.invalidate()
         self._finite_step = self.step
 
@@ -299,7 +317,8 @@ class Model:
         In units of the velocity scale U = 1 and the length scale L = 1.
         """
         averages = self.flow.averages(self.dt)
-        return {"step": self.step, "time": self.time, "dt": self.dt, **averages, **self.measures(self.time)}
+        energy = self.energy(self.step, self.time, self._power(), averages)
+        return {"step": self.step, "time": self.time, "dt": self.dt, **averages, **self.measures(self.time), **energy}
 
     def check_finite(self, cfl: float = math.nan) -> None:
         """Look for values that are not finite; a step that was found finite is not checked again.
@@ -356,6 +375,7 @@ class Model:
     def velocity_changed(self) -> None:
         """Forget what is known of the former velocity. Local."""
         self.flow.invalidate()
+        self.energy.forget()
         self._finite_step = min(self._finite_step, max(self.step - 1, 0))
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
@@ -375,6 +395,18 @@ class Model:
             )
         prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
         self._set_coriolis(self.time + dt / 2)
-        self.flow.step(dt, prepare)
+        if self._band:
+            self._step_by_jumps(self._band(self.step, dt), dt, prepare)
+        else:
+            self.flow.step(dt, prepare)
         self.time = after
         return dt
+
+    def _step_by_jumps(self, force: list[NDArray[Any]], dt: float, prepare: Any) -> None:
+        """A step with the band force, which is another one in each step, and what work it does."""
+        self._sum_forces([force])
+        before = self.flow.force_power()
+        self.flow.step(dt, prepare)
+        self._sum_forces([force])
+        self._jumps = (before + self.flow.force_power()) / 2
+        self.energy.gave(self._jumps * dt)

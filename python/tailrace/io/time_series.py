@@ -39,7 +39,8 @@ Volume averages <.> over the box, in units of the velocity scale U and the lengt
 step, time: steps done, and the time of this state in L / U; dt: size of the last step
 kinetic_energy = <u . u> / 2, in U^2
 dissipation = 2 nu <S_ij S_ij>, S the rate of strain, in U^3 / L
-dissipation_laplacian = -nu <u . lap u>, in U^3 / L; follows -d(kinetic_energy)/dt even where the flow is under-resolved
+dissipation_laplacian = -<u . d>, d what diffusion adds to du/dt in the solver, all kinds of it, in U^3 / L; without
+  forces it is -d(kinetic_energy)/dt even where the flow is under-resolved
 enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
 max_divergence = max |div u| L / U on the cells of the pressure
 cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""

@@ -16,6 +16,8 @@ from tailrace.io.engines import ENGINES
 from tailrace.io.found import ExistingResult, check_unlocked, files_of, of_series, of_table
 from tailrace.parallel import agree, on_root
 
+from .write_checks import check_names
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
@@ -70,8 +72,10 @@ def check_free(case: Case, comm: MPI.Comm, *, resume: bool = False, overwrite: b
 
 
 def _settle(case: Case) -> None:
+    """Also checks that the names of all steps to come are free."""
     if settle(case):
         print("note: a run was killed while it replaced earlier results; these are back in their places", flush=True)
+    check_names(case)
 
 
 def _check_free(case: Case, store: CheckpointStore) -> None:

@@ -77,6 +77,8 @@ class Recorder:
         :raises IoError: a disk is full or gone.
         """
         self.table.dt, self.table.at_end = dt, at_end
+        with self._timed(self.table.phase):
+            self.table.prepare()
         due = [consumer for consumer in self.consumers if consumer.wants(self._model.step, self._model.time)]
         if not due:
             return

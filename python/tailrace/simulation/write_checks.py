@@ -52,15 +52,21 @@ def _check_all(case: Case) -> None:
     for at, output in enumerate(case.output):
         if ENGINES[output.engine].stores and (reason := _why_not_of(output.engine, output.path)):
             raise InputError(f"output[{at}].path: {reason}")
+
+
+def check_names(case: Case) -> None:
+    """Check that no file of another program has a name that a step of an output, now or later, will have. Local.
+
+    Call this when the replacement of a killed run is settled: until then its files have no owner.
+
+    :raises InputError: some have; the message names them.
+    """
+    for at, output in enumerate(case.output):
         if ENGINES[output.engine].step_files:
             _check_names(f"output[{at}].path", output)
 
 
 def _check_names(key: str, output: OutputSection) -> None:
-    """Check that no file of another program has a name that a step of an output, now or later, will have.
-
-    :raises InputError: some have; the message names them.
-    """
     stored = [glob.escape(stored_name(output.engine, field)) for field in output.fields]
     patterns = {one.replace("{variable}", name) for one in ENGINES[output.engine].step_files for name in stored}
     taken = [name for name in foreign_files(output.path) if any(fnmatchcase(name, one) for one in patterns)]

@@ -2,6 +2,7 @@
 
 #include <tailrace/ops/apply.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 #include <fmt/format.h>
 
@@ -181,15 +182,15 @@ template <class T> template <class Visit> void BoundaryFaces<T>::for_weights(con
 
 /// Shifts the velocity through an outflow so that the net flow through all ends is zero.
 template <class T> void BoundaryFaces<T>::balance(const Face<T> &outflow, Velocity &u) const {
-  std::vector<double> sums{0, 0}; // the net outflow, and the area of the nodes that are shifted
+  std::array<ExactSum, 2> sums; // the net outflow, and the area of the nodes that are shifted
   for (const Face<T> &face : faces_)
     for_weights(face, [&](std::int64_t at, double weight, bool edge) {
       const double flow = weight * static_cast<double>(u[face.direction].data()[at]);
-      sums[0] += face.upper ? flow : -flow;
-      sums[1] += &face == &outflow && !edge ? weight : 0;
+      sums[0].add(face.upper ? flow : -flow);
+      sums[1].add(&face == &outflow && !edge ? weight : 0);
     });
-  nodes_.comm().sum(sums);
-  const T shift = static_cast<T>(sums[0] / sums[1]);
+  ExactSum::combine(nodes_.comm(), sums);
+  const T shift = static_cast<T>(sums[0].value() / sums[1].value());
   for_weights(outflow, [&](std::int64_t at, double, bool edge) {
     if (!edge)
       u[outflow.direction].data()[at] -= shift;

@@ -9,14 +9,14 @@ namespace tailrace::flow {
 using namespace grid;
 
 namespace {
-/// Trapezoidal weights of the nodes first .. last; of all nodes of a periodic direction, the spacing.
-std::vector<double> trapezoidal(const Grid &grid, int d, std::int64_t first, std::int64_t last, bool whole) {
-  const std::vector<double> x = grid.coordinates(d);
-  std::vector<double> weights(static_cast<std::size_t>(last - first + 1), whole ? grid.spacing(d) : 0.0);
-  for (std::size_t i = 0; i + 1 < weights.size() && !whole; ++i) {
-    const auto node = static_cast<std::size_t>(first) + i;
-    weights[i] += (x[node + 1] - x[node]) / 2;
-    weights[i + 1] += (x[node + 1] - x[node]) / 2;
+/// Weights of the nodes first .. last: halves at the two faces, except in a periodic direction that is covered as a
+/// whole.
+std::vector<double> weights_between(const Grid &grid, int d, std::int64_t first, std::int64_t last, bool whole) {
+  const std::vector<double> metric = grid.metric(d);
+  std::vector<double> weights;
+  for (std::int64_t node = first; node <= last; ++node) {
+    const double width = grid.spacing(d) / (metric.empty() ? 1 : metric[static_cast<std::size_t>(node)]);
+    weights.push_back((node == first || node == last) && !whole ? width / 2 : width);
   }
   return weights;
 }
@@ -37,7 +37,7 @@ ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, Diagnostics<T> &diagnosti
     box_.count[d] = last[d] - first[d] + 1;
     open_[static_cast<std::size_t>(d)] = !(grid.periodic(d) && box_.count[d] == grid.nodes[d]);
     weights_[static_cast<std::size_t>(d)] =
-        trapezoidal(grid, d, first[d], last[d], !open_[static_cast<std::size_t>(d)]);
+        weights_between(grid, d, first[d], last[d], !open_[static_cast<std::size_t>(d)]);
   }
   flow.keep_mean_pressure();
   p_ = Buffer<T>(flow.nodes().box(Pencil::x).size());

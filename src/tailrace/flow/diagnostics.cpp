@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tailrace::flow {
@@ -17,30 +18,46 @@ namespace {
 /// The curl of the velocity from g[3 * i + d] = d u_i / d x_d.
 std::array<double, 3> vorticity(const std::array<double, 9> &g) { return {g[7] - g[5], g[2] - g[6], g[3] - g[1]}; }
 
-/// Weights of the trapezoidal rule on this box, in units of a cell of the uniform coordinates.
-Weights node_weights(const Grid &grid, const Box &box) {
+/// Weights of the nodes of this box, in units of a cell of the uniform coordinates; `inside`: zero at ends with given
+/// values.
+Weights node_weights(const Grid &grid, const Box &box, bool inside) {
   Weights weights;
   for (int d = 0; d < 3; ++d) {
-    const std::vector<double> all = grid.weights(d);
+    std::vector<double> all = grid.weights(d);
+    if (inside && grid.boundaries[d].lower == Boundary::dirichlet)
+      all.front() = 0;
+    if (inside && grid.boundaries[d].upper == Boundary::dirichlet)
+      all.back() = 0;
     weights[static_cast<std::size_t>(d)].assign(all.begin() + box.start[d], all.begin() + box.end(d));
   }
   return weights;
+}
+
+bool has_any(const Hyperviscosities &given) {
+  return std::any_of(given.begin(), given.end(), [](const auto &one) { return one.has_value(); });
 }
 
 } // namespace
 
 template <class T>
 Diagnostics<T>::Diagnostics(NavierStokes<T> &flow, std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
-    : flow_(flow), operators_(flow.grid(), std::move(processes), method, flow.options().interpolation),
-      weights_(node_weights(flow.grid(), flow.velocity(0).box())) {
+    : flow_(flow), operators_(flow.grid(), processes, method, flow.options().interpolation),
+      weights_(node_weights(flow.grid(), flow.velocity(0).box(), false)),
+      inside_(node_weights(flow.grid(), flow.velocity(0).box(), true)) {
+  if (has_any(flow.options().hyperviscosity))
+    diffusion_.emplace(flow.grid(), processes, method, flow.options().interpolation, flow.options().hyperviscosity);
   if (flow.exchange().is_free(Pencil::x, Pencil::y)) // then the other ranks reach the velocity
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
       operators_.register_shared(flow.velocity(i).data());
+      if (diffusion_)
+        diffusion_->register_shared(flow.velocity(i).data());
+    }
 }
 
 /// The derivatives of component i along x, y and z. One component at a time, so that little memory is needed where
 /// data move between ranks.
-template <class T> void Diagnostics<T>::differentiate(Operation operation, int i, Buffer<T> *out) {
+template <class T>
+void Diagnostics<T>::differentiate(Operators<T> &operators, Operation operation, int i, Buffer<T> *out) {
   for (int d = 0; d < 3; ++d)
     if (out[d].size() == 0)
       out[d] = operators_.take();
@@ -50,7 +67,7 @@ template <class T> void Diagnostics<T>::differentiate(Operation operation, int i
   for (int d = 0; d < 3; ++d) {
     terms.push_back({0, d, d, operation, i == d ? Parity::odd : Parity::even, 1});
   }
-  operators_.combine(terms, {flow_.velocity(i).data()}, {out[0].data(), out[1].data(), out[2].data()});
+  operators.combine(terms, {flow_.velocity(i).data()}, {out[0].data(), out[1].data(), out[2].data()});
 }
 
 /// The same, from lines that are rebuilt in the body, and zero there.
@@ -67,7 +84,7 @@ template <class T> void Diagnostics<T>::differentiate_around_body(Operation oper
 
 template <class T> auto Diagnostics<T>::gradient() -> std::array<const T *, 9> {
   for (int i = 0; i < 3 && !fresh_; ++i)
-    differentiate(Operation::first_derivative, i, gradient_.data() + 3 * i);
+    differentiate(operators_, Operation::first_derivative, i, gradient_.data() + 3 * i);
   fresh_ = true;
   std::array<const T *, 9> arrays;
   for (std::size_t e = 0; e < 9; ++e)
@@ -79,25 +96,22 @@ template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
   const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
   const Index3 count = flow_.velocity(0).box().count;
   using Pairs = std::vector<std::pair<const T *, const T *>>;
-  const auto sum = [&](const Pairs &pairs) { return weighted_sum(weights_, count, pairs); };
-  double laplacian = 0;
-  fresh_ = false; // the memory of the gradient holds second derivatives until the gradient is computed
-  for (int i = 0; i < 3; ++i) {
-    differentiate(Operation::second_derivative, i, gradient_.data());
-    laplacian += sum({{u[i], gradient_[0].data()}, {u[i], gradient_[1].data()}, {u[i], gradient_[2].data()}});
-  }
+  std::array<ExactSum, 4> sums; // of u . u, of g_ii^2, of the other g_ij^2, and of g_ij g_ji with i < j
+  const auto add = [&](std::size_t which, const Pairs &pairs) { add_weighted(sums[which], weights_, count, pairs); };
+  removed_ = removed(diffusion_ ? *diffusion_ : operators_);
   const auto g = gradient();
-  // Sums of g_ii^2, of the other g_ij^2, and of g_ij g_ji with i < j.
-  const double along = sum({{g[0], g[0]}, {g[4], g[4]}, {g[8], g[8]}});
-  const double across = sum({{g[1], g[1]}, {g[2], g[2]}, {g[3], g[3]}, {g[5], g[5]}, {g[6], g[6]}, {g[7], g[7]}});
-  const double mixed = sum({{g[1], g[3]}, {g[2], g[6]}, {g[5], g[7]}});
-  const double nu = flow_.options().viscosity;
-  std::array<double, 4> sums{0.5 * sum({{u[0], u[0]}, {u[1], u[1]}, {u[2], u[2]}}),
-                             nu * (2 * along + across + 2 * mixed), -nu * laplacian, 0.5 * across - mixed};
-  flow_.nodes().comm().sum(sums);
-  for (double &value : sums)
-    value /= static_cast<double>(product(flow_.grid().cells()));
-  return {sums[0], sums[1], sums[2], sums[3], flow_.max_divergence(), cfl(dt)};
+  add(0, {{u[0], u[0]}, {u[1], u[1]}, {u[2], u[2]}});
+  add(1, {{g[0], g[0]}, {g[4], g[4]}, {g[8], g[8]}});
+  add(2, {{g[1], g[1]}, {g[2], g[2]}, {g[3], g[3]}, {g[5], g[5]}, {g[6], g[6]}, {g[7], g[7]}});
+  add(3, {{g[1], g[3]}, {g[2], g[6]}, {g[5], g[7]}});
+  ExactSum::combine(flow_.nodes().comm(), sums);
+  const auto mean = [&](std::size_t which) {
+    return sums[which].value() / static_cast<double>(product(flow_.grid().cells()));
+  };
+  const double across = mean(2), mixed = mean(3);
+  const double dissipation = flow_.options().viscosity * (2 * mean(1) + across + 2 * mixed);
+  const double laplacian = removed_[0] + removed_[1] + removed_[2];
+  return {0.5 * mean(0), dissipation, laplacian, 0.5 * across - mixed, flow_.max_divergence(), cfl(dt)};
 }
 
 template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bool upper) {

@@ -9,15 +9,23 @@
 
 namespace tailrace::flow {
 
-/// Averages over the volume and extremes of a flow. Boundary nodes of free-slip directions count one half per
-/// direction.
+/// Averages over the volume and extremes of a flow. Weights are those of Grid::weights.
 struct VolumeAverages {
   double kinetic_energy;        ///< <u . u> / 2
   double dissipation;           ///< 2 nu <S_ij S_ij>
-  double dissipation_laplacian; ///< -nu <u . lap u>; follows -dE/dt also where the flow is under-resolved
+  double dissipation_laplacian; ///< -<u . what diffusion adds to du/dt>: what the solver takes from the energy
   double enstrophy;             ///< <w . w> / 2
   double max_divergence;        ///< max |div u| on the cells
   double cfl;                   ///< max over nodes of dt * sum |u_d| / dx_d
+};
+
+/// Parts of `dissipation_laplacian`, and the power of the forces that follow from velocity and scalars. Nodes at which
+/// the velocity is given have no part in these, since the solver does not integrate there.
+struct EnergyRates {
+  double hyperviscous; ///< what hyperviscosity adds
+  double implicit;     ///< of the diffusion along y that is implicit
+  double eddy;         ///< of an eddy viscosity
+  double work;         ///< <u . f> of NavierStokes::steady_force
 };
 
 /// A node where a velocity component is not finite.
@@ -35,6 +43,12 @@ public:
 
   /// The averages of the present velocity; `dt` is the time step of the CFL number. Collective.
   VolumeAverages averages(double dt);
+  /// The rates of the velocity of the last `averages`, which must be the present one. Collective.
+  EnergyRates energy_rates();
+  /// <u . f> of NavierStokes::force, at the same nodes. Collective.
+  double force_power();
+  /// <u . u> / 2 of the nodes at which the solver integrates. Collective.
+  double energy();
   /// The mean over an end of direction d of d u_i / d x_d, for the three components i. Collective. Throws InputError
   /// where direction d is periodic.
   std::array<double, 3> mean_gradient(int d, bool upper);
@@ -52,14 +66,18 @@ public:
   void invalidate() { fresh_ = false; }
 
 private:
-  void differentiate(ops::Operation operation, int component, grid::Buffer<T> *out);
+  std::array<double, 3> removed(ops::Operators<T> &operators);
+  double inside(const std::array<const T *, 3> &field) const;
+  void differentiate(ops::Operators<T> &operators, ops::Operation operation, int component, grid::Buffer<T> *out);
   void differentiate_around_body(ops::Operation operation, int component, grid::Buffer<T> *out);
   double cfl(double dt);
 
   NavierStokes<T> &flow_;
   ops::Operators<T> operators_;
+  std::optional<ops::Operators<T>> diffusion_;       ///< with the hyperviscosity of the flow, if it has one
   std::optional<VelocityDerivatives<T>> derivative_; ///< once there is a body
-  ops::Weights weights_;
+  ops::Weights weights_, inside_;      ///< inside_: zero at nodes at which the velocity is given
+  std::array<double, 3> removed_{};    ///< from the energy by viscosity and hyperviscosity along x, y, z
   std::array<grid::Buffer<T>, 9> gradient_; ///< [3 * i + d] is d u_i / d x_d, where `fresh_`
   bool fresh_ = false;
 };

@@ -276,6 +276,21 @@ template <class T> void NavierStokes<T>::sweep_scalars(const Stage &stage, doubl
 
 /// Adds the body force in plane k of this rank to the right-hand side.
 template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::array<T *, 3> &f) {
+  const Index3 count = nodes_.decomposition().box(Pencil::x).count;
+  const std::int64_t points = count[0] * count[1], start = k * points;
+  add_steady_forces(k, f);
+  for (int i = 0; i < 3; ++i) {
+    if (force_[i].size() > 0)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += force_[i].data()[start + p];
+    if (eddies_)
+      for (std::int64_t p = 0; p < points; ++p)
+        f[i][p] += eddies_->force(i)[start + p];
+  }
+}
+
+/// The part that follows from the velocity and the scalars alone.
+template <class T> void NavierStokes<T>::add_steady_forces(std::int64_t k, const std::array<T *, 3> &f) {
   const Box box = nodes_.decomposition().box(Pencil::x);
   const std::int64_t points = box.count[0] * box.count[1], start = k * points;
   const std::array<const T *, 3> u{velocity_[0].data() + start, velocity_[1].data() + start,
@@ -295,12 +310,6 @@ template <class T> void NavierStokes<T>::add_forces(std::int64_t k, const std::a
     if (linear != 0)
       for (std::int64_t p = 0; p < points; ++p)
         f[i][p] += linear * (u[i][p] - mean);
-    if (force_[i].size() > 0)
-      for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += force_[i].data()[start + p];
-    if (eddies_)
-      for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += eddies_->force(i)[start + p];
     for (Scalar<T> &scalar : scalars_)
       if (const T strength = static_cast<T>(scalar.options().buoyancy[i]); strength != 0)
         add_buoyancy(grid_, box, k, i, strength, scalar.values().data() + start, f[i]);

@@ -89,6 +89,14 @@ public:
   /// The body force at the current velocity, on this rank's X pencil, with the force that kept the flow rate in the
   /// last step.
   std::array<grid::Field<T>, 3> driving();
+  /// The same without that, without `force`, and without an eddy viscosity.
+  std::array<grid::Field<T>, 3> steady_force();
+  /// The force of the eddy viscosity at the current velocity. Only with a model. Collective.
+  std::array<const T *, 3> eddy_force();
+  /// The force that kept the flow rate in the last step, and the energy per volume that it has added since the start.
+  double flow_rate_force() const { return flow_rate_force_; }
+  double flow_rate_work() const { return flow_rate_work_; }
+  void set_flow_rate_work(double work) { flow_rate_work_ = work; } ///< restarts set it
 
   /// The least bytes that all ranks together hold for each node: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
@@ -148,6 +156,7 @@ private:
   void clear_impulse();
   void add_impulse(double duration);
   void add_forces(std::int64_t k, const std::array<T *, 3> &f);
+  void add_steady_forces(std::int64_t k, const std::array<T *, 3> &f);
   void sweep_scalars(const Stage &stage, double dt, std::int64_t k);
   void diffuse(const Stage &stage, double dt, Components &rhs, bool with_scalars);
   std::array<T *, 3> z_start(const std::array<T *, 3> &arrays) const;
@@ -172,6 +181,7 @@ private:
   grid::Field<T> scalar_y_, scalar_z_;     ///< the same, for one scalar after the other
   std::array<double, 3> mean_{};           ///< of the velocity at the start of the stage, where linear forcing needs it
   double flow_rate_force_ = 0;             ///< the force that kept the flow rate in the last step
+  double flow_rate_work_ = 0;
   grid::Buffer<T> impulse_;                ///< pressure times duration of the last step, if kept
   double impulse_duration_ = 0;
   double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step

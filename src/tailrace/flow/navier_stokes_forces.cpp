@@ -1,5 +1,6 @@
 #include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 // Means of the flow and the forces that keep them, a body, and the data for measuring the force on it.
 
@@ -8,6 +9,13 @@ namespace tailrace::flow {
 using namespace grid;
 
 namespace {
+/// Where plane k of three fields begins.
+template <class T> std::array<T *, 3> plane_of(std::array<Field<T>, 3> &fields, std::int64_t k) {
+  const Index3 &count = fields[0].box().count;
+  const std::int64_t start = k * count[0] * count[1];
+  return {fields[0].data() + start, fields[1].data() + start, fields[2].data() + start};
+}
+
 /// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
 std::vector<double> mean_weights(const Grid &grid, int d) {
   std::vector<double> weights = grid.metric(d);
@@ -28,16 +36,17 @@ template <class T> double NavierStokes<T>::mean(int i) const {
   for (int d = 0; d < 3; ++d)
     weights[d] = mean_weights(grid_, d);
   const auto weight = [&](int d, std::int64_t at) { return weights[d][static_cast<std::size_t>(box.start[d] + at)]; };
-  double sum = 0;
+  ExactSum sum;
   const T *value = velocity_[i].data();
   for (std::int64_t z = 0; z < box.count[2]; ++z)
     for (std::int64_t y = 0; y < box.count[1]; ++y) {
       double row = 0;
       for (std::int64_t x = 0; x < box.count[0]; ++x)
         row += weight(0, x) * static_cast<double>(*value++);
-      sum += weight(1, y) * weight(2, z) * row;
+      sum.add(weight(1, y) * weight(2, z) * row);
     }
-  return nodes().comm().sum(sum);
+  sum.combine(nodes().comm());
+  return sum.value();
 }
 
 /// Shifts a component so that its mean over the box is the wanted one, in a stage of a step of size dt.
@@ -45,10 +54,12 @@ template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
   if (!options_.flow_rate)
     return;
   const auto [direction, velocity] = *options_.flow_rate;
-  const T shift = static_cast<T>(velocity - mean(direction));
+  const double before = mean(direction);
+  const T shift = static_cast<T>(velocity - before);
   for (T &each : velocity_[direction].values())
     each += shift;
   flow_rate_force_ += static_cast<double>(shift) / dt;
+  flow_rate_work_ += static_cast<double>(shift) * (before + 0.5 * static_cast<double>(shift));
 }
 
 /// For linear forcing, which would make any mean velocity grow without end, also one from rounding or from the
@@ -98,11 +109,23 @@ template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
   find_mean();
   if (options_.flow_rate)
     std::ranges::fill(sum[options_.flow_rate->direction].values(), static_cast<T>(flow_rate_force_));
-  for (std::int64_t k = 0; k < box.count[2]; ++k) {
-    const std::int64_t start = k * box.count[0] * box.count[1];
-    add_forces(k, {sum[0].data() + start, sum[1].data() + start, sum[2].data() + start});
-  }
+  for (std::int64_t k = 0; k < box.count[2]; ++k)
+    add_forces(k, plane_of(sum, k));
   return sum;
+}
+
+template <class T> std::array<Field<T>, 3> NavierStokes<T>::steady_force() {
+  const Box box = nodes_.decomposition().box(Pencil::x);
+  Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
+  find_mean();
+  for (std::int64_t k = 0; k < box.count[2]; ++k)
+    add_steady_forces(k, plane_of(sum, k));
+  return sum;
+}
+
+template <class T> std::array<const T *, 3> NavierStokes<T>::eddy_force() {
+  eddies_->update(velocity_, scalars_);
+  return {eddies_->force(0), eddies_->force(1), eddies_->force(2)};
 }
 
 template <class T> void NavierStokes<T>::keep_mean_pressure() {
@@ -142,6 +165,8 @@ template void NavierStokes<float>::set_body(const Indicator &, int);
 template void NavierStokes<float>::rebuild(Field<float> &, std::int64_t);
 template void NavierStokes<float>::clear_body();
 template std::array<Field<float>, 3> NavierStokes<float>::driving();
+template std::array<Field<float>, 3> NavierStokes<float>::steady_force();
+template std::array<const float *, 3> NavierStokes<float>::eddy_force();
 template void NavierStokes<float>::keep_mean_pressure();
 template void NavierStokes<float>::clear_impulse();
 template void NavierStokes<float>::add_impulse(double);
@@ -152,6 +177,8 @@ template void NavierStokes<double>::set_body(const Indicator &, int);
 template void NavierStokes<double>::rebuild(Field<double> &, std::int64_t);
 template void NavierStokes<double>::clear_body();
 template std::array<Field<double>, 3> NavierStokes<double>::driving();
+template std::array<Field<double>, 3> NavierStokes<double>::steady_force();
+template std::array<const double *, 3> NavierStokes<double>::eddy_force();
 template void NavierStokes<double>::keep_mean_pressure();
 template void NavierStokes<double>::clear_impulse();
 template void NavierStokes<double>::add_impulse(double);

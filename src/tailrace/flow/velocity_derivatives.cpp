@@ -22,7 +22,10 @@ void VelocityDerivatives<T>::differentiate(int i, int d, Operation operation, co
   const Grid &grid = flow_.grid();
   const Parity parity = i == d ? Parity::odd : Parity::even;
   const auto system = [&](Operation wanted, const std::vector<double> &metric) {
-    return LineSystem<T>(compact_scheme(wanted, grid.spacing(d)), grid.nodes[d], grid.boundaries[d], parity, 1, metric);
+    const CompactScheme scheme = wanted == Operation::second_derivative
+                                     ? diffusion_scheme(grid.spacing(d), flow_.options().hyperviscosity[d])
+                                     : compact_scheme(wanted, grid.spacing(d));
+    return LineSystem<T>(scheme, grid.nodes[d], grid.boundaries[d], parity, 1, metric);
   };
   const std::vector<double> metric = grid.metric(d), curvature = grid.curvature(d);
   std::vector<double> squared = metric;

@@ -11,8 +11,8 @@ public:
   /// Keeps a reference to the flow. Collective.
   explicit VelocityDerivatives(NavierStokes<T> &flow);
 
-  /// The derivative of component i along x_d, on this rank's X pencil of the nodes; valid until the next call.
-  /// Collective.
+  /// The derivative of component i along x_d, on this rank's X pencil of the nodes; valid until the next call. Second
+  /// derivatives are those of diffusion in the solver. Collective.
   const T *operator()(int i, int d, ops::Operation operation = ops::Operation::first_derivative);
 
 private:

@@ -57,21 +57,29 @@ Decomposition::Decomposition(std::shared_ptr<const ProcessGrid> processes, Index
 
 Box Decomposition::box(Pencil pencil, int row, int col) const {
   Box box{{0, 0, 0}, shape_};
-  const auto split = [&](int d, int parts, int index) {
-    box.start[d] = part_start(shape_[d], parts, index);
-    box.count[d] = part_start(shape_[d], parts, index + 1) - box.start[d];
+  const auto split = [&](int d, int parts, int index, bool in_pairs) {
+    const auto start = [&](int part) {
+      return in_pairs ? std::min(2 * part_start((shape_[d] + 1) / 2, parts, part), shape_[d])
+                      : part_start(shape_[d], parts, part);
+    };
+    box.start[d] = start(index);
+    box.count[d] = start(index + 1) - box.start[d];
   };
-  split(split_by_rows(pencil), processes_->rows(), row);
-  split(split_by_cols(pencil), processes_->cols(), col);
+  const int rows = processes_->rows(), d = split_by_rows(pencil);
+  split(d, rows, row, rows <= (shape_[d] + 1) / 2);
+  split(split_by_cols(pencil), processes_->cols(), col, false);
   return box;
 }
 
 std::vector<std::pair<int, int>> Decomposition::process_grids(int size, const Index3 &shape) {
-  std::vector<std::pair<int, int>> grids;
+  std::vector<std::pair<int, int>> grids, in_pairs;
   for (int rows = 1; rows <= size; ++rows)
-    if (size % rows == 0 && fits(shape, rows, size / rows))
+    if (size % rows == 0 && fits(shape, rows, size / rows)) {
       grids.emplace_back(rows, size / rows);
-  return grids;
+      if (rows <= std::min(shape[0], shape[1]) / 2)
+        in_pairs.emplace_back(rows, size / rows);
+    }
+  return in_pairs.empty() ? grids : in_pairs;
 }
 
 } // namespace tailrace::grid

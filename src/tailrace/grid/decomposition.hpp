@@ -39,7 +39,9 @@ private:
 /// parts first.
 std::int64_t part_start(std::int64_t n, int parts, int index);
 
-/// A global shape split over a process grid: the box of every rank in each pencil. Cheap to copy.
+/// A global shape split over a process grid: the box of every rank in each pencil. Cheap to copy. What is split by rows
+/// is split in pairs of points, unless there are too few: transforms of real values take neighbouring lines in pairs,
+/// and their rounding errors are those of any number of ranks only if the pairs are.
 class Decomposition {
 public:
   /// Throws InputError if some rank would have no points, unless `may_be_empty` is set (spectral grids). Local.

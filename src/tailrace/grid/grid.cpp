@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tailrace::grid {
 
@@ -94,16 +95,19 @@ std::vector<double> Grid::curvature(int d) const {
 
 std::vector<double> Grid::weights(int d, bool centred) const {
   std::vector<double> result(static_cast<std::size_t>(centred ? cells()[d] : nodes[d]), 1);
-  if (!stretched(d)) {
-    if (!periodic(d) && !centred)
-      result.front() = result.back() = 0.5;
-    return result;
+  if (stretched(d)) {
+    const std::vector<double> slopes = metric(d, centred);
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = 1 / slopes[i];
   }
-  const std::vector<double> x = coordinates(d);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const double below = centred ? x[i] : x[i == 0 ? 0 : i - 1],
-                 above = centred ? x[i + 1] : x[std::min(i + 1, x.size() - 1)];
-    result[i] = (above - below) * (centred ? 1 : 0.5) / spacing(d);
+  if (!periodic(d) && !centred) {
+    result.front() *= 0.5;
+    result.back() *= 0.5;
+  }
+  if (stretched(d)) { // a sum that is exact unless the nodes are too few for their own law
+    const double scale = static_cast<double>(cells()[d]) / std::accumulate(result.begin(), result.end(), 0.0);
+    for (double &each : result)
+      each *= scale;
   }
   return result;
 }

@@ -73,8 +73,9 @@ struct Grid {
   std::vector<double> metric(int d, bool centred = false) const;
   /// `curvature` in  d2/dy2 = metric^2 d2/dY2 - curvature metric d/dY, at the nodes; empty if direction d is uniform.
   std::vector<double> curvature(int d) const;
-  /// Weights of the trapezoidal rule, in units of the spacing: halves at the ends, and half the distance of a node's
-  /// neighbours where nodes are stretched; of centres the distance of the nodes on either side.
+  /// Weights of the trapezoidal rule in the uniform coordinate, in units of the spacing: halves at the ends, and
+  /// 1 / metric where nodes are stretched, scaled to be exact for constants. Derivatives of the schemes then add up to
+  /// what they do on a uniform grid. Of second order; where values vanish or are even at the ends, of a high one.
   std::vector<double> weights(int d, bool centred = false) const;
   /// The least distance of each node from its neighbours.
   std::vector<double> distances(int d) const;

@@ -182,24 +182,30 @@ template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
     }
 }
 
-template <class T> void Poisson<T>::x_cosines(T *rows, std::int64_t count, bool forward) const {
+/// Real rows are taken in pairs, which must be those of any number of ranks, so none is of two planes.
+template <class T>
+void Poisson<T>::x_cosines(T *rows, std::int64_t count, std::int64_t in_plane, bool forward) const {
   const std::int64_t n = x_cosine_->points(), parts = complex_y_ ? 2 : 1;
-  sweep<T, 1, 1>(
-      Lines{count, n, parts, parts}, n, {rows},
-      [&](auto &tile) {
-        for (int b = 0; b < tile.bundles; ++b) {
-          std::copy_n(tile.in[0][b], n, tile.out[0][b]);
-          forward ? x_cosine_->forward(tile.out[0][b], nullptr) : x_cosine_->backward(tile.out[0][b], nullptr);
-        }
-      },
-      StoreTo<T, 1>{{rows}});
+  const std::int64_t together = parts == 2 || in_plane % 2 == 0 ? count : in_plane;
+  for (std::int64_t row = 0; row < count; row += together) {
+    T *const first = rows + row * n * parts;
+    sweep<T, 1, 1>(
+        Lines{together, n, parts, parts}, n, {first},
+        [&](auto &tile) {
+          for (int b = 0; b < tile.bundles; ++b) {
+            std::copy_n(tile.in[0][b], n, tile.out[0][b]);
+            forward ? x_cosine_->forward(tile.out[0][b], nullptr) : x_cosine_->backward(tile.out[0][b], nullptr);
+          }
+        },
+        StoreTo<T, 1>{{first}});
+  }
 }
 
-/// Transforms `count` rows along x; returns where the modes are.
-template <class T> T *Poisson<T>::x_forward(T *rows, std::int64_t count) {
+/// Transforms `count` rows along x, of planes that have `in_plane` each; returns where the modes are.
+template <class T> T *Poisson<T>::x_forward(T *rows, std::int64_t count, std::int64_t in_plane) {
   switch (x_kind_) {
   case Kind::cosine:
-    x_cosines(rows, count, true);
+    x_cosines(rows, count, in_plane, true);
     return rows;
   case Kind::complex:
     x_rows_->complex_rows(rows, count, -1);
@@ -210,10 +216,11 @@ template <class T> T *Poisson<T>::x_forward(T *rows, std::int64_t count) {
   }
 }
 
-template <class T> void Poisson<T>::x_backward(T *modes, T *rows, std::int64_t count) {
+template <class T>
+void Poisson<T>::x_backward(T *modes, T *rows, std::int64_t count, std::int64_t in_plane) {
   switch (x_kind_) {
   case Kind::cosine:
-    return x_cosines(rows, count, false);
+    return x_cosines(rows, count, in_plane, false);
   case Kind::complex:
     return x_rows_->complex_rows(rows, count, +1);
   default:
@@ -240,9 +247,9 @@ template <class T> void Poisson<T>::solve_uniform(T *y) {
   const auto solve_planes = [&](T *rows, const Box &box) { // a plane stays in the cache for all operations on it
     const std::int64_t count = box.count[1], plane = values<T>(box.count[0] * count, complex_y_);
     for (std::int64_t k = 0; k < box.count[2]; ++k) {
-      T *x_modes = x_forward(rows + k * plane, count);
+      T *x_modes = x_forward(rows + k * plane, count, count);
       scale(x_modes, {{box.start[0], box.start[1], box.start[2] + k}, {box.count[0], count, 1}});
-      x_backward(x_modes, rows + k * plane, count);
+      x_backward(x_modes, rows + k * plane, count, count);
     }
   };
   if (real_yx_.is_free(Pencil::y, Pencil::x)) {
@@ -273,9 +280,9 @@ template <class T> void Poisson<T>::solve_coupled(T *y) {
   if (real_yx_.is_free(Pencil::y, Pencil::x)) {
     const std::int64_t plane = values<T>(rows_box.count[0] * rows_box.count[1], complex_z_);
     for (std::int64_t k = 0; k < rows_box.count[2]; ++k) {
-      T *modes = x_forward(y + k * plane, rows_box.count[1]);
+      T *modes = x_forward(y + k * plane, rows_box.count[1], rows_box.count[1]);
       solve_plane(modes, k);
-      x_backward(modes, y + k * plane, rows_box.count[1]);
+      x_backward(modes, y + k * plane, rows_box.count[1], rows_box.count[1]);
     }
     return;
   }
@@ -283,13 +290,13 @@ template <class T> void Poisson<T>::solve_coupled(T *y) {
   const std::int64_t count = x_box.count[1] * x_box.count[2];
   const std::int64_t plane = values<T>(modes_box.count[0] * modes_box.count[1], complex_x_);
   T *x = exchange(complex_z_, real_yx_, complex_yx_, Pencil::y, Pencil::x, y, x_block_.data());
-  T *x_modes = x_forward(x, count);
+  T *x_modes = x_forward(x, count, x_box.count[1]);
   T *columns =
       exchange(complex_x_, coupled_->real, coupled_->complex, Pencil::x, Pencil::y, x_modes, coupled_->y_block.data());
   for (std::int64_t k = 0; k < modes_box.count[2]; ++k)
     solve_plane(columns + k * plane, k);
   exchange(complex_x_, coupled_->real, coupled_->complex, Pencil::y, Pencil::x, columns, x_modes);
-  x_backward(x_modes, x, count);
+  x_backward(x_modes, x, count, x_box.count[1]);
   exchange(complex_z_, real_yx_, complex_yx_, Pencil::x, Pencil::y, x, y);
 }
 

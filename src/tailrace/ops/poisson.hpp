@@ -68,9 +68,9 @@ private:
   T *z_modes();
   void y_forward(const T *in, T *out, const grid::Index3 &cells, bool is_complex) const;
   void y_backward(const T *in, T *out, const grid::Index3 &cells, bool is_complex) const;
-  T *x_forward(T *rows, std::int64_t count);
-  void x_backward(T *modes, T *rows, std::int64_t count);
-  void x_cosines(T *rows, std::int64_t count, bool forward) const;
+  T *x_forward(T *rows, std::int64_t count, std::int64_t in_plane);
+  void x_backward(T *modes, T *rows, std::int64_t count, std::int64_t in_plane);
+  void x_cosines(T *rows, std::int64_t count, std::int64_t in_plane, bool forward) const;
   void scale(T *rows, const grid::Box &box) const;
   void solve_uniform(T *y);
   void solve_coupled(T *y);
@@ -104,7 +104,8 @@ private:
 
 template <class T>
 template <int inputs, class Body>
-void Poisson<T>::z_forward(const grid::Lines &from, const std::array<const T *, inputs> &in, Body body) {
+void Poisson<T>::z_forward(const grid::Lines &lines, const std::array<const T *, inputs> &in, Body body) {
+  const grid::Lines from = lines.in_pairs(cells_.box(grid::Pencil::z).count[0]);
   const grid::Lines into = real_zy_.z_lines();
   T *modes = z_modes();
   if (z_kind_ == Kind::cosine) {
@@ -131,7 +132,7 @@ void Poisson<T>::z_forward(const grid::Lines &from, const std::array<const T *, 
 template <class T>
 template <int outputs, class Body, class Finish>
 void Poisson<T>::z_backward(const grid::Lines &into, Body body, Finish finish) {
-  const grid::Lines from = real_zy_.z_lines();
+  const grid::Lines from = real_zy_.z_lines().in_pairs(cells_.box(grid::Pencil::z).count[0]);
   const T *modes = z_modes();
   if (z_kind_ == Kind::cosine) {
     sweep_columns<T, 1, outputs>(

@@ -52,14 +52,13 @@ template <class T> Vec<double> load_doubles(const T *p, int count) {
   return __builtin_convertvector(values, Vec<double>);
 }
 
-/// The weighted sum of at(first point, number of points), a register of points.
-template <class At> double sum_rows(const Weights &weights, const Index3 &count, At at) {
+/// Calls add(weighted sum of a row) for each row along x of at(first point, number of points), a register of
+/// points.
+template <class At, class Add> void sum_rows(const Weights &weights, const Index3 &count, At at, Add add) {
   constexpr int W = lanes<double>;
   std::vector<double> x = weights[0];
   x.resize(x.size() + W, 0); // the last register of a row may reach beyond it, where values load as zero
-  double total = 0;
-  for (std::int64_t k = 0; k < count[2]; ++k) {
-    double plane = 0;
+  for (std::int64_t k = 0; k < count[2]; ++k)
     for (std::int64_t j = 0; j < count[1]; ++j) {
       const std::int64_t row = count[0] * (j + count[1] * k);
       Vec<double> sums{};
@@ -68,11 +67,8 @@ template <class At> double sum_rows(const Weights &weights, const Index3 &count,
       double in_row = 0;
       for (int lane = 0; lane < W; ++lane)
         in_row += sums[lane];
-      plane += weights[1][static_cast<std::size_t>(j)] * in_row;
+      add(weights[1][static_cast<std::size_t>(j)] * weights[2][static_cast<std::size_t>(k)] * in_row);
     }
-    total += weights[2][static_cast<std::size_t>(k)] * plane;
-  }
-  return total;
 }
 
 } // namespace
@@ -89,18 +85,35 @@ template <class T> void sum_of_products(const Pairs<T> &pairs, std::int64_t size
 }
 
 template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const T *values) {
-  return sum_rows(weights, count, [&](std::int64_t p, int points) { return load_doubles(values + p, points); });
+  double sum = 0;
+  sum_rows(
+      weights, count, [&](std::int64_t p, int points) { return load_doubles(values + p, points); },
+      [&](double row) { sum += row; });
+  return sum;
 }
+
+namespace {
+template <class T, class Add>
+void sum_products(const Weights &weights, const Index3 &count, const Pairs<T> &pairs, Add add) {
+  with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
+    const Products<T, n> products(pairs);
+    const auto at = [&](std::int64_t p, int points) {
+      return products.sum([&](const T *values) { return load_doubles(values + p, points); });
+    };
+    sum_rows(weights, count, at, add);
+  });
+}
+} // namespace
 
 template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const Pairs<T> &pairs) {
   double sum = 0;
-  with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
-    const Products<T, n> products(pairs);
-    sum = sum_rows(weights, count, [&](std::int64_t p, int points) {
-      return products.sum([&](const T *values) { return load_doubles(values + p, points); });
-    });
-  });
+  sum_products(weights, count, pairs, [&](double row) { sum += row; });
   return sum;
+}
+
+template <class T>
+void add_weighted(ExactSum &sum, const Weights &weights, const Index3 &count, const Pairs<T> &pairs) {
+  sum_products(weights, count, pairs, [&](double row) { sum.add(row); });
 }
 
 template void sum_of_products(const Pairs<float> &, std::int64_t, float *);
@@ -109,5 +122,7 @@ template double weighted_sum(const Weights &, const Index3 &, const float *);
 template double weighted_sum(const Weights &, const Index3 &, const double *);
 template double weighted_sum(const Weights &, const Index3 &, const Pairs<float> &);
 template double weighted_sum(const Weights &, const Index3 &, const Pairs<double> &);
+template void add_weighted(ExactSum &, const Weights &, const Index3 &, const Pairs<float> &);
+template void add_weighted(ExactSum &, const Weights &, const Index3 &, const Pairs<double> &);
 
 } // namespace tailrace::ops

@@ -177,15 +177,17 @@ void sweep_columns(const grid::Lines &from, const grid::Lines &into, Load load_c
   constexpr int W = lanes<T>, most = tiles_abreast * tile_bundles;
   constexpr std::int64_t ahead = 8; // rows; enough to hide the latency of memory
   auto tiles = detail::make_tiles<T, inputs, outputs, tiles_abreast>(from.points, into.points);
-  const auto visit = [&](auto whole, std::int64_t o, std::int64_t c) { // whole: tiles are full, no lane is left out
+  // Columns c to `end` of a row. whole: tiles are full, no lane is left out.
+  const auto visit = [&](auto whole, std::int64_t o, std::int64_t c, std::int64_t end) {
     constexpr bool full = decltype(whole)::value;
-    const std::int64_t columns = full ? most * W : from.inner - c;
+    const std::int64_t columns = full ? most * W : end - c;
     const int bundles = full ? most : static_cast<int>((columns + W - 1) / W);
     const auto lanes_of = [&](int b) {
       return full ? W : static_cast<int>(std::min<std::int64_t>(W, columns - b * W));
     };
     // From here to the next columns, or to the first ones of the next lines.
-    const std::int64_t next = c + most * W < from.inner ? most * W : from.points * from.stride - c;
+    const std::int64_t next = std::min<std::int64_t>(c + most * W, end) < from.inner ? std::min<std::int64_t>(most * W, end - c)
+                                                                       : from.points * from.stride - c;
     for (int k = 0; k < inputs; ++k)
       for (std::int64_t j = 0; j < from.points; ++j) {
         const std::int64_t row = (o * from.points + j) * from.stride + c;
@@ -215,13 +217,15 @@ void sweep_columns(const grid::Lines &from, const grid::Lines &into, Load load_c
         }
       }
   };
-  for (std::int64_t o = 0; o < from.outer; ++o) {
-    std::int64_t c = 0;
-    for (; c + most * W <= from.inner; c += most * W)
-      visit(std::true_type{}, o, c);
-    if (c < from.inner)
-      visit(std::false_type{}, o, c);
-  }
+  const std::int64_t row = from.row > 0 ? from.row : from.inner;
+  for (std::int64_t o = 0; o < from.outer; ++o)
+    for (std::int64_t c = 0, end = row; c < from.inner; end += row) {
+      for (; c + most * W <= end; c += most * W)
+        visit(std::true_type{}, o, c, end);
+      if (c < end)
+        visit(std::false_type{}, o, c, end);
+      c = end;
+    }
 }
 
 /// Visits every line of a block in tiles: loads `in` (arrays of lines.outer x lines.points x lines.stride), calls

@@ -315,10 +315,10 @@ def test_resume_with_another_case(tmp_path, override, key):
     assert "Traceback" not in result.err
 
 
-def test_another_reynolds_number_and_time_step_are_allowed(tmp_path):
+def test_another_reynolds_number_and_time_step_are_allowed_on_purpose(tmp_path):
     case = cases.write_case(tmp_path, steps=2, every=2)
     run(case)
-    run(case, "--resume", "--set=case.reynolds=50.0", "--set=time.dt=0.005", "--set=time.steps=4")
+    run(case, "--resume", "--change", "--set=case.reynolds=50.0", "--set=time.dt=0.005", "--set=time.steps=4")
     assert read_time_series(tmp_path / "time_series.csv")["time"].tolist() == pytest.approx(
         [0, 0.01, 0.02, 0.025, 0.03]
     )

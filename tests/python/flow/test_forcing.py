@@ -108,7 +108,7 @@ def test_a_resume_needs_the_forcing_again(tmp_path, monkeypatch):
     case = tr.load_case(cases.write_case(tmp_path, "periodic", steps=2, every=2))
     monkeypatch.chdir(tmp_path)
     tr.Simulation(case, MPI.COMM_SELF, forcing=force, flow=lambda x, y, z: (np.sin(y), 0 * x, 0 * x)).run()
-    with pytest.raises(tr.InputError, match=r"run with forcing 'force', this one has no forcing; give it again, by"):
+    with pytest.raises(tr.InputError, match=r"forcing = not given \(before: 'force' of Python\)"):
         tr.Simulation(case, MPI.COMM_SELF, resume=True)
     assert tr.Simulation(case, MPI.COMM_SELF, resume=True, forcing=force).step == 2
     text = Path("time_series.csv").read_text()

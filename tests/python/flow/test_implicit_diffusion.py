@@ -228,7 +228,7 @@ def written(folder: Path, scheme: str) -> Path:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_restart_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     resumed = parts.assert_a_restart_changes_nothing(lambda folder: written(folder, scheme), tmp_path, monkeypatch)
-    with pytest.raises(_core.InputError, match=r"numerics.implicit_y = True, the case says False"):
+    with pytest.raises(_core.InputError, match=r"numerics.implicit_y = False \(before: True\)"):
         parts.simulate(resumed, "numerics.implicit_y=false", "time.steps=14", resume=True)
 
 

@@ -78,8 +78,8 @@ def columns(directory):
     return read_time_series(directory / "time_series.csv")
 
 
-def simulate(case, *overrides, resume=False):
-    simulation = tr.Simulation(tr.load_case(case, overrides), MPI.COMM_SELF, resume=resume)
+def simulate(case, *overrides, resume=False, change=False):
+    simulation = tr.Simulation(tr.load_case(case, overrides), MPI.COMM_SELF, resume=resume, change=change)
     assert simulation.run() == 0
     return simulation
 
@@ -175,7 +175,7 @@ def test_a_checkpoint_of_a_given_step_is_resumed_with_a_chosen_one(tmp_path, mon
     case = cases.write_case(tmp_path, steps=15, dt=0.01, every=100)
     monkeypatch.chdir(tmp_path)
     simulate(case)
-    simulate(case, "time.dt=auto", "time.steps=40", resume=True)
+    simulate(case, "time.dt=auto", "time.steps=40", resume=True, change=True)
     dt = columns(tmp_path)["dt"]
     assert (dt[:21] == 0.01).all()
     assert dt[21:31] == pytest.approx(0.011, rel=1e-12)

@@ -148,7 +148,9 @@ def test_the_points_that_are_needed_are_those_of_each_direction():
     assert warnings.summary() == [line]
 
 
-@pytest.mark.parametrize("changed", [{"dt": 0.0}, {"dt": -1.0}, {"dt": np.nan}, {"cfl": np.nan}, {"energy": np.inf}])
+@pytest.mark.parametrize(
+    "changed", [{"dt": 0.0}, {"dt": -1.0}, {"dt": np.nan}, {"cfl": np.nan}, {"dissipation": np.inf}]
+)
 def test_of_numbers_that_are_none_nothing_is_said(changed):
     warnings = Warnings((0.1,) * 3, (10,) * 3, 1e-3, Stability("rk3", (0.1,) * 3, 1e-3), auto=False)
     numbers = {"step": 1, "time": 0.1, "dt": 5.0, "cfl": 50.0, "dissipation": 0.0, "dissipation_laplacian": 0.0}

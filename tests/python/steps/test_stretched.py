@@ -93,7 +93,8 @@ def test_each_series_says_its_coordinates(run, name):
         assert abs(np.array(grid.coordinates[1]) - y).max() < 1e-12
         u = series[0]["ux"]
         assert abs(u.mean("xz") - laminar(y)).max() < 1e-12
-        assert u.mean() == pytest.approx(np.trapezoid(laminar(y), y) / 2, rel=1e-12)
+        ends = laminar(y) * np.gradient(y, edge_order=2)  # dy/ds, by differences; both functions are smooth
+        assert u.mean() == pytest.approx(np.trapezoid(ends) / 2, rel=2e-3)
         assert abs(np.asarray(tr.ddy(u))[:, 8:] - (1 - y[8:, None] / 2)).max() < 2e-5
         assert abs(tr.Probes([(0.3, 1.234, 0.7)])(u) - laminar(1.234)).max() < 1e-6
     with xarray.open_dataset(run / name, engine="tailrace") as data:

@@ -222,7 +222,7 @@ std::unique_ptr<Engine> open_sion(const OpenRequest &request, Parameters paramet
 
 EngineEntry sion_entry() {
   EngineTraits traits{.name = "sion", .family = "sion", .extensions = {".sion"}, .remains = {"*.sion"}};
-  traits.step_files = {"step-[0-9]*.sion*"};
+  traits.step_files = {"step-[0-9]*.sion", "step-[0-9]*.sion.[0-9][0-9][0-9][0-9][0-9][0-9]"};
   traits.model = {.pattern = "containers", .preference = 6};
   return sidecar_entry(std::move(traits), open_sion);
 }
