@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RUN = ("kinetic_energy", "dissipation", "dissipation_laplacian", "enstrophy")
+_TAKEN = "dissipation_laplacian"
 RUN_TIME = "time  t U / L"
 Columns = Mapping[str, "NDArray[Any]"]
 
@@ -143,17 +144,25 @@ def draw_runs(runs: Mapping[str, Columns], reference: tuple[str, Columns] | None
     The solid line of the dissipation is computed from the strain, the dashed line from the Laplacian. If the flow is
     resolved, both lines are the same.
 
+    A single run with the column energy_residual also has the balance of its energy.
+
     :param runs: the columns of each run by name, see `history`.
     :param reference: a name and columns, drawn as black dots.
     """
+    (only, *others) = runs.values()
+    balanced = not others and reference is None and bool(np.isfinite(only.get("energy_residual", np.nan)).any())
     with rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 8.2), layout="constrained")
-        panels = figure.subplots(3, 1, sharex=True)
+        figure = Figure(figsize=(7.0, 10.4 if balanced else 8.2), layout="constrained")
+        panels = figure.subplots(4 if balanced else 3, 1, sharex=True)
+        if balanced:
+            _draw_balance(panels[3], only)
         for (name, columns), colour in zip(runs.items(), itertools.cycle(COLOURS), strict=False):
-            _draw_run(panels, name, columns, colour)
+            _draw_run(panels[:3], name, columns, colour)
         if reference is not None:
             _draw_reference(panels, *reference, until=max(columns["time"][-1] for columns in runs.values()))
-        for panel, title in zip(panels, ("Kinetic energy  ⟨u·u⟩/2", "Dissipation", "Enstrophy  ⟨ω·ω⟩/2"), strict=True):
+        for panel, title in zip(
+            panels[:3], ("Kinetic energy  ⟨u·u⟩/2", "Dissipation", "Enstrophy  ⟨ω·ω⟩/2"), strict=True
+        ):
             panel.set_title(title, **TITLE)
             panel.set_ylim(bottom=0)
             panel.margins(x=0.01)
@@ -162,6 +171,18 @@ def draw_runs(runs: Mapping[str, Columns], reference: tuple[str, Columns] | None
             panels[0].legend(loc="lower left")
         panels[-1].set_xlabel(RUN_TIME)
     return figure
+
+
+def _draw_balance(panel: Axes, columns: Columns) -> None:
+    """What forces give, what the solver takes, what the energy gains, and what is left."""
+    work, taken, left = (columns.get(name, 0.0 * columns["time"]) for name in ("work", _TAKEN, "energy_residual"))
+    parts = {"work": work, "− dissipation": -taken, "d energy / dt": work - taken + left, "residual": left}
+    for (label, values), colour in zip(parts.items(), COLOURS, strict=False):
+        if label != "work" or np.any(work):
+            panel.plot(columns["time"], values, color=colour, lw=1.2, label=label)
+    share = np.nanmax(np.abs(left)) / max(np.nanmax(np.abs(taken)), np.nanmax(np.abs(work)), 1e-300)
+    panel.set_title(f"Balance of energy, residual up to {share:.1g} of the largest part", **TITLE)
+    panel.legend(loc="best", ncols=2)
 
 
 def _draw_run(panels: Sequence[Axes], name: str, columns: Columns, colour: str) -> None:

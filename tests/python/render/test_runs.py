@@ -45,6 +45,20 @@ def test_a_run_with_a_reference(tmp_path):
     assert save(figure, tmp_path / "out" / "a.png").stat().st_size > 10_000
 
 
+def test_the_balance_of_the_energy_of_a_run(tmp_path):
+    columns = (*COLUMNS, "work", "energy_residual")
+    with TimeSeries(tmp_path / "a.csv", columns=columns) as file:
+        for step in range(9):
+            numbers = {"work": 3.0, "dissipation_laplacian": 2.0, "energy_residual": math.nan if step == 0 else 0.5}
+            file.append(dict.fromkeys(columns, 1.0) | {"step": step, "time": 0.1 * step} | numbers)
+    figure, _ = drawn(tmp_path / "a.csv")
+    balance = figure.axes[3]
+    found = {line.get_label(): xy(line)[1][-1] for line in balance.lines}
+    assert found == {"work": 3.0, "− dissipation": -2.0, "d energy / dt": 1.5, "residual": 0.5}
+    assert balance.get_title(loc="left").endswith("residual up to 0.2 of the largest part")
+    assert len(drawn(tmp_path / "a.csv", reference=SAMPLE / "time_evol.dat")[0].axes) == 3
+
+
 def test_several_runs_have_different_labels(tmp_path):
     for name in ("coarse", "fine"):
         (tmp_path / name).mkdir()

@@ -2,6 +2,7 @@
 
 kinetic_energy = <u . u> / 2; dissipation = 2 nu <S_ij S_ij>, S the rate of strain; dissipation_laplacian =
 -nu <u . lap u>, which follows -d(kinetic_energy)/dt even where the flow is under-resolved; enstrophy = <w . w> / 2.
+What hyperviscosity and eddy viscosities take is in the time series of the run only, in its column of the third name.
 """
 
 import tailrace as tr
