@@ -103,7 +103,7 @@ def main() -> int:
         dice = random.Random(seed)
         sections = sections_of(dice)
         ranks = dice.randint(2, world.size)
-        half = min(sections["grid"]["points"][:2]) // 2  # of the points: with more rows the last bits may differ
+        half = (min(sections["grid"]["points"][:2]) - 1) // 2  # with more rows the last bits may differ
         rows = dice.choice([n for n in range(1, ranks + 1) if ranks % n == 0 and n <= half])
         transpose = dice.choice(("auto", "shared", "alltoall", "subarray"))
         some = world.Split(0 if world.rank < ranks else MPI.UNDEFINED, world.rank)

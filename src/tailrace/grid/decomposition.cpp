@@ -59,14 +59,15 @@ Box Decomposition::box(Pencil pencil, int row, int col) const {
   Box box{{0, 0, 0}, shape_};
   const auto split = [&](int d, int parts, int index, bool in_pairs) {
     const auto start = [&](int part) {
-      return in_pairs ? std::min(2 * part_start((shape_[d] + 1) / 2, parts, part), shape_[d])
-                      : part_start(shape_[d], parts, part);
+      if (in_pairs) // an odd last point is in the last part, which then has three at least
+        return part == parts ? shape_[d] : 2 * part_start(shape_[d] / 2, parts, part);
+      return part_start(shape_[d], parts, part);
     };
     box.start[d] = start(index);
     box.count[d] = start(index + 1) - box.start[d];
   };
   const int rows = processes_->rows(), d = split_by_rows(pencil);
-  split(d, rows, row, rows <= (shape_[d] + 1) / 2);
+  split(d, rows, row, rows <= shape_[d] / 2);
   split(split_by_cols(pencil), processes_->cols(), col, false);
   return box;
 }
@@ -76,7 +77,7 @@ std::vector<std::pair<int, int>> Decomposition::process_grids(int size, const In
   for (int rows = 1; rows <= size; ++rows)
     if (size % rows == 0 && fits(shape, rows, size / rows)) {
       grids.emplace_back(rows, size / rows);
-      if (rows <= std::min(shape[0], shape[1]) / 2)
+      if (2 * rows < std::min(shape[0], shape[1])) // so that cells, of which there may be one fewer, are split in pairs
         in_pairs.emplace_back(rows, size / rows);
     }
   return in_pairs.empty() ? grids : in_pairs;

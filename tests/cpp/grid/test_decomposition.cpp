@@ -100,13 +100,13 @@ TEST(Decomposition, CoversEveryPointOnce) {
 }
 
 TEST(Decomposition, RowsAndColumnsSplitTheRightDirections) {
-  const Index3 shape{12, 24, 36};
+  const Index3 shape{24, 48, 36};
   for (const Processes &processes : every_process_grid()) {
     const Decomposition decomposition(processes, shape);
     const std::int64_t rows = processes->rows(), cols = processes->cols();
-    EXPECT_EQ(decomposition.box(Pencil::x).count, (Index3{12, 24 / rows, 36 / cols}));
-    EXPECT_EQ(decomposition.box(Pencil::y).count, (Index3{12 / rows, 24, 36 / cols}));
-    EXPECT_EQ(decomposition.box(Pencil::z).count, (Index3{12 / rows, 24 / cols, 36}));
+    EXPECT_EQ(decomposition.box(Pencil::x).count, (Index3{24, 48 / rows, 36 / cols}));
+    EXPECT_EQ(decomposition.box(Pencil::y).count, (Index3{24 / rows, 48, 36 / cols}));
+    EXPECT_EQ(decomposition.box(Pencil::z).count, (Index3{24 / rows, 48 / cols, 36}));
   }
 }
 
@@ -136,13 +136,30 @@ TEST(Decomposition, EmptyPartsOnlyWhereAllowed) {
   }
 }
 
+TEST(Decomposition, RowsSplitPointsInPairs) {
+  const int size = world().size();
+  const auto processes = std::make_shared<const ProcessGrid>(world(), size, 1);
+  for (const std::int64_t points : {std::int64_t{2} * size, std::int64_t{2} * size + 1, std::int64_t{7} * size + 3}) {
+    const Decomposition decomposition(processes, {points, points, 8});
+    for (const Pencil pencil : {Pencil::x, Pencil::y, Pencil::z}) {
+      const Box box = decomposition.box(pencil);
+      const int d = pencil == Pencil::x ? 1 : 0;
+      EXPECT_EQ(box.start[d] % 2, 0) << points;
+      EXPECT_GE(box.count[d], 2) << points;
+      EXPECT_EQ(world().sum(box.count[d]), points);
+    }
+  }
+}
+
 TEST(Decomposition, ListsTheProcessGridsThatFit) {
   using Pairs = std::vector<std::pair<int, int>>;
   EXPECT_EQ(Decomposition::process_grids(1, {8, 8, 8}), (Pairs{{1, 1}}));
   EXPECT_EQ(Decomposition::process_grids(12, {100, 100, 100}),
             (Pairs{{1, 12}, {2, 6}, {3, 4}, {4, 3}, {6, 2}, {12, 1}}));
   EXPECT_EQ(Decomposition::process_grids(13, {100, 100, 100}), (Pairs{{1, 13}, {13, 1}}));
-  EXPECT_EQ(Decomposition::process_grids(12, {3, 100, 100}), (Pairs{{1, 12}, {2, 6}, {3, 4}}));         // rows split x
+  EXPECT_EQ(Decomposition::process_grids(12, {3, 100, 100}), (Pairs{{1, 12}})); // rows split x, in pairs if possible
+  EXPECT_EQ(Decomposition::process_grids(12, {9, 100, 100}), (Pairs{{1, 12}, {2, 6}, {3, 4}, {4, 3}}));
+  EXPECT_EQ(Decomposition::process_grids(6, {2, 100, 3}), (Pairs{{2, 3}}));
   EXPECT_EQ(Decomposition::process_grids(12, {100, 100, 4}), (Pairs{{3, 4}, {4, 3}, {6, 2}, {12, 1}})); // cols split z
   EXPECT_EQ(Decomposition::process_grids(12, {100, 5, 100}), (Pairs{{3, 4}, {4, 3}}));                  // both split y
   EXPECT_TRUE(Decomposition::process_grids(13, {12, 12, 12}).empty());

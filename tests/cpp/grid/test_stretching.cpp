@@ -169,12 +169,15 @@ TEST(Grid, WeightsIntegrate) {
       EXPECT_NEAR(integral(stretched_grid(33, stretching, length), centred, [](double) { return 1; }), length,
                   2e-14 * length)
           << what;
-      EXPECT_NEAR(std::log2(error(257) / error(513)), 2, 0.3) << what << (centred ? ", centres" : ", nodes");
+      // Of a higher order until what is left at the ends, where the nodes are close together, is the largest error.
+      EXPECT_GE(std::log2(error(257) / error(513)), 1.7) << what << (centred ? ", centres" : ", nodes");
     }
-    // The trapezoidal rule is exact for straight lines.
-    EXPECT_NEAR(integral(stretched_grid(33, stretching, length), false, [](double y) { return y; }),
-                length * length / 2, 2e-14 * length * length)
-        << what;
+    // What derivatives along the uniform coordinate add up to: all inner nodes count alike.
+    const Grid grid = stretched_grid(33, stretching, length);
+    const std::vector<double> weights = grid.weights(1), metric = grid.metric(1);
+    for (std::size_t j = 1; j + 1 < weights.size(); ++j)
+      EXPECT_NEAR(weights[j] * metric[j], weights[1] * metric[1], 1e-14 * weights[1] * metric[1]) << what;
+    EXPECT_NEAR(2 * weights.front() * metric.front(), weights[1] * metric[1], 1e-14 * weights[1] * metric[1]) << what;
   });
   const Grid uniform({9, 10, 8}, {1.6, 1.0, 1.0}, {Boundary::free_slip, Boundary::dirichlet, Boundary::periodic});
   const std::vector<double> x = uniform.weights(0), z = uniform.weights(2), centres = uniform.weights(1, true);
