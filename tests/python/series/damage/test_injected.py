@@ -168,12 +168,12 @@ with tr.open("run.{extension}", "w", engine="{engine}") as out:
     for index in (1, 2):
         out.write_step(0.1 * index, index=index, ux=a * index, uy=a * index + 0.5)
 failed = 0
-for number in range(1, 200):
+for number in range(1, 400):
     with tr.open("run.{extension}") as stored:
         stored[0].variables, stored[1].variables
-        injector.arm(Fault("read"), number)
+        injector.arm(Fault("read", "ESTALE" if number % 2 else "EIO"), (number + 1) // 2)
         try:
-            stored[0].read("ux")
+            assert np.array_equal(stored[0].read("ux"), a), number
         except tr.IoError:
             failed += 1
         if not injector.disarm():
