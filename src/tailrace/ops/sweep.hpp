@@ -186,8 +186,7 @@ void sweep_columns(const grid::Lines &from, const grid::Lines &into, Load load_c
       return full ? W : static_cast<int>(std::min<std::int64_t>(W, columns - b * W));
     };
     // From here to the next columns, or to the first ones of the next lines.
-    const std::int64_t next = std::min<std::int64_t>(c + most * W, end) < from.inner ? std::min<std::int64_t>(most * W, end - c)
-                                                                       : from.points * from.stride - c;
+    const std::int64_t next = c + most * W < from.inner ? most * W : from.points * from.stride - c;
     for (int k = 0; k < inputs; ++k)
       for (std::int64_t j = 0; j < from.points; ++j) {
         const std::int64_t row = (o * from.points + j) * from.stride + c;

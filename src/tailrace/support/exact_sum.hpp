@@ -22,11 +22,13 @@ public:
       outside_ += term;
       return;
     }
-    double unit = largest;
-    for (std::size_t k = 0; k < units; ++k, unit *= step) {
-      const double whole = std::nearbyint(term / unit);
-      parts_[k] += static_cast<std::int64_t>(whole);
-      term -= whole * unit;
+    double unit = largest, inverse = 1 / largest;
+    for (std::size_t k = 0; k < units && term != 0; ++k, unit *= step, inverse /= step) {
+      if (std::fabs(term) < 0.5 * unit)
+        continue;
+      const auto whole = static_cast<std::int64_t>(std::nearbyint(term * inverse));
+      parts_[k] += whole;
+      term -= static_cast<double>(whole) * unit;
     }
   }
 
