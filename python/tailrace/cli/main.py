@@ -66,7 +66,7 @@ def _options(
 
 
 def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
-    """The case from a TOML file or an Xcompact3D input, and notes about parts of that input that the case leaves out.
+    """The case from a TOML file or an Xcompact3D input, and notes about what is not done as the file says.
 
     If there are problems, the program ends and lists them.
     """
@@ -76,10 +76,12 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
         fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
     try:
         if path.suffix == ".toml":
-            return load_case(path, overrides), []
+            case = load_case(path, overrides)
+            return case, case.notes()
         from tailrace.case.xcompact3d.input import read_input
 
-        return read_input(path, overrides)
+        case, notes = read_input(path, overrides)
+        return case, [*notes, *case.notes()]
     except ConfigError as error:
         raise fail(error) from None
 
