@@ -136,7 +136,13 @@ class Model:
             rows, cols = before.rows, before.cols
             if transpose == "auto" and (before.transpose != "shared" or can_share_memory(handle)):
                 transpose = before.transpose
-        rows, cols, transpose, _ = tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
+        try:
+            rows, cols, transpose, _ = tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
+        except InputError as error:  # on every rank
+            if (rows, cols) == (0, 0):
+                raise
+            words = f"parallel.rows = {rows}, parallel.cols = {cols}"
+            raise InputError(f"{words}: {error} (--set parallel.rows=0 --set parallel.cols=0)") from None
         return ProcessGrid(handle, rows, cols), transpose
 
     def _initialise(self, flow: InitialFlow | None) -> None:
