@@ -35,6 +35,7 @@ from .document import (
 )
 from .flow_sections import BodySection, BoundarySection, ForcingSection, GridSection, ScalarSection, Section
 from .random_flow import problems_of
+from .region import nodes_of, notes_of, region_of
 from .sections import (
     READY_FLOWS,
     TAYLOR_GREEN,
@@ -239,6 +240,10 @@ class Case(Section):
             f"(found {time:g}); the nearest multiple is {max(count, 1) * dt:.12g}, or use scheme = 'rk3'"
         )
 
+    def notes(self) -> list[str]:
+        """What is done in another way than the case says: places of outputs between the nodes."""
+        return list(notes_of(self.output, self.grid))
+
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
         steps, end = (math.inf if last is None else last for last in (self.time.total_steps, self.time.end_time))
@@ -345,9 +350,18 @@ def _no_implicit_y(case: Case) -> Iterator[tuple[str, str]]:
 
 def _missed_points(case: Case) -> Iterable[Problem]:
     """Regions of outputs that are not inside the grid."""
+    if not case.output:
+        return
+    from tailrace.core import InputError  # the compiled module, which the command loads late
+
+    try:
+        grid = nodes_of(case.grid)
+    except InputError as error:
+        yield Problem("grid", str(error))
+        return
     for at, output in enumerate(case.output):
         try:
-            output.region(case.grid.points)
+            region_of(output, grid)
         except ValueError as error:
             key, reason = str(error).split(": ", 1)
             yield Problem(f"output[{at}] ('{output.name}').{key}", reason)

@@ -24,7 +24,12 @@ Document = dict[str, Any]
 
 # Keys that exclude each other. Setting one from outside removes the others.
 _ALTERNATIVES = ({"steps", "end"}, {"every", "interval", "times"}, {"flow", "from"}, {"from_step", "from_time"})
-_OF_AUTO = {"dt": ("cfl", "dt_max")}  # keys that go with "auto" only: setting another value from outside removes them
+# Keys that go with one word of another key only. Setting that to another value from outside removes them.
+_OF_WORD = {
+    "dt": ("auto", ("cfl", "dt_max")),
+    "initial": ("front", ("front", "thickness", "level")),
+    "boundaries": ("deposit", ("deposit_distance",)),
+}
 _MOST_LETTERS = 1 << 24  # of a text that people write; a grid with all its points is the longest
 _LONGEST = 600  # letters of a problem in a message: a value may be as long as the file
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
@@ -201,10 +206,16 @@ def _assign(document: Document, key: str, value: Any) -> None:
             if last in group:
                 for other in group - {last}:
                     place.pop(other, None)
-        if value != "auto":
-            for other in _OF_AUTO.get(last, ()):
+        word, others = _OF_WORD.get(last, ("", ()))
+        if not _has_word(value, word):
+            for other in others:
                 place.pop(other, None)
     place[last] = value
+
+
+def _has_word(value: Any, word: str) -> bool:
+    """Whether a value is a word, or a list with it at any depth."""
+    return any(_has_word(one, word) for one in value) if isinstance(value, list) else bool(value == word)
 
 
 def _key_path(key: str) -> list[str | int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -14,6 +14,7 @@ from tailrace.io.engines import DEFAULT, ENGINES, FileEngine, OutputEngine, defa
 from ..io.names import FIELDS
 from . import scripts
 from .flow_sections import EddySection, HyperviscositySection, Section, directory_of
+from .output_place import AtSection
 from .schedule import Schedule
 from .values import (
     MOST_RANKS,
@@ -33,8 +34,6 @@ from .values import (
 )
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import Region
-
     from .flow_sections import GridSection
 
 TAYLOR_GREEN, ISOTROPIC, CHANNEL, MIXING_LAYER, UNIFORM, XCOMPACT3D = READY_FLOWS = (
@@ -308,7 +307,8 @@ class OutputSection(Rhythm):
     """[[output]]: fields, their rhythm, and the series that they go to.
 
     The default path is the name with the suffix of the engine; the default precision is that of the arithmetic. Points
-    start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point.
+    start, start + stride, ... are stored, `count` of them in each direction: a plane, a line, every n-th point. Of a
+    direction in `at`, the node nearest to that place is stored, however many points the grid has.
     """
 
     name: Name = Field(description="the name of this output")
@@ -319,6 +319,7 @@ class OutputSection(Rhythm):
     start: Triple[Index] = Field((0, 0, 0), description="the first point in x, y, z, counted from 0")
     count: Triple[Index] = Field((0, 0, 0), description="points in x, y, z; 0: as many as there are")
     stride: Triple[Step] = Field((1, 1, 1), description="every n-th point in x, y, z")
+    at: AtSection | None = Field(None, description="a plane, a line or a point by its place, instead")
     parameters: dict[str, Parameter] = Field(default_factory=dict, description="parameters of the engine")
 
     @field_validator("fields")
@@ -341,26 +342,22 @@ class OutputSection(Rhythm):
             return {**data, "path": default_path(data["name"], str(data.get("engine")))}
         return data
 
-    def region(self, shape: Sequence[int]) -> Region | None:
-        """The points of a field of `shape` that are stored; None: all of them.
+    @model_validator(mode="after")
+    def _place_or_points(self) -> Self:
+        for axis in self.places:
+            d = "xyz".index(axis)
+            for key, free in (("start", 0), ("count", 0), ("stride", 1)):
+                if (found := getattr(self, key)[d]) != free:
+                    raise ValueError(
+                        f"at.{axis} and {key}[{d}] = {found} both choose points in {axis}; leave at.{axis} out, or set "
+                        f"{key}[{d}] to {free}"
+                    )
+        return self
 
-        :raises ValueError: names the key that asks for points outside the field.
-        """
-        from tailrace.io.placement import Region  # needs the compiled module, which the command loads late
-
-        axes = list(zip("xyz", self.start, self.count, self.stride, shape, strict=True))
-        for axis, start, count, stride, points in axes:
-            if start >= points:
-                raise ValueError(f"start: {start} in {axis} is outside the field, whose points are 0 to {points - 1}")
-            if count and start + (count - 1) * stride >= points:
-                raise ValueError(
-                    f"count: {count} points in {axis} from {start} with a stride of {stride} go beyond "
-                    f"the last, {points - 1}; {(points - 1 - start) // stride + 1} fit"
-                )
-        counts = tuple(n or (points - 1 - start) // stride + 1 for _, start, n, stride, points in axes)
-        if counts == tuple(shape):
-            return None
-        return Region(self.start, counts, self.stride)  # type: ignore[arg-type] # three of them
+    @property
+    def places(self) -> dict[str, float]:
+        """The places of `at`, by direction."""
+        return {} if self.at is None else self.at.places
 
 
 class AnalysisSection(Rhythm):

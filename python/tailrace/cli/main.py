@@ -26,6 +26,7 @@ from .as_before import kept_overrides
 from .bench import commands as cli_bench
 from .common import enter, fail, guarded, on_ranks, say, settle
 from .new import new
+from .ranks import launch
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -66,7 +67,7 @@ def _options(
 
 
 def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
-    """The case from a TOML file or an Xcompact3D input, and notes about parts of that input that the case leaves out.
+    """The case from a TOML file or an Xcompact3D input, and notes about what is not done as the file says.
 
     If there are problems, the program ends and lists them.
     """
@@ -76,10 +77,12 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
         fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
     try:
         if path.suffix == ".toml":
-            return load_case(path, overrides), []
+            case = load_case(path, overrides)
+            return case, case.notes()
         from tailrace.case.xcompact3d.input import read_input
 
-        return read_input(path, overrides)
+        case, notes = read_input(path, overrides)
+        return case, [*notes, *case.notes()]
     except ConfigError as error:
         raise fail(error) from None
 
@@ -144,11 +147,29 @@ def run(
         from tailrace.simulation.simulation import run as run_case
     except ImportError as error:
         fail(f"the solver does not load: {error}\n  tailrace doctor says what is missing", 1)
+    loaded, again = _on_these_ranks(case, loaded, loaded.overrides)
+    for note in again:
+        say(f"note: {note}")
     if beside_stream:
         from .ranks.beside import with_stream
 
         loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
-    raise typer.Exit(guarded(lambda: run_case(loaded, resume=resume, change=change, overwrite=overwrite)))
+    code = guarded(lambda: run_case(loaded, resume=resume, change=change, overwrite=overwrite))
+    if code == 0 and launch.rank() == 0:
+        for note in again:  # after the tables, where it is seen: the ranks share the work in another way than asked for
+            print(f"note: {note}", flush=True)
+    raise typer.Exit(code)
+
+
+def _on_these_ranks(path: Path, loaded: Case, overrides: list[str]) -> tuple[Case, list[str]]:
+    """The case of an input with a process grid that fits the ranks, and notes about it; another case as it is."""
+    if path.suffix == ".toml":
+        return loaded, []
+    from mpi4py import MPI
+
+    from tailrace.case.xcompact3d.process_grid import fitted
+
+    return fitted(loaded, MPI.COMM_WORLD.size, overrides)
 
 
 app.command()(cli_analyse.analyse)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tailrace.text import visible
 
-from .common import fail
+from .common import fail, say
 
 
 def plot(
@@ -80,15 +80,22 @@ def plot(
     and as their spectrum, histogram or profile.
     """
     try:
+        from tailrace.render.others import others
+        from tailrace.render.plot import Options
         from tailrace.render.plot import plot as draw
     except ImportError as error:
         fail(f"{error}\n  tailrace doctor says what is missing", 1)
     try:
-        pictures = draw(
-            paths, out, kind=kind, columns=columns, x=x, field=field, axis=axis, index=index, at=at, steps=steps,
-            times=times, values=values, log=log, loglog=loglog, slopes=slopes, reference=reference, dt=dt, grid=grid,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "kind": kind, "columns": columns, "x": x, "field": field, "axis": axis, "index": index, "at": at,
+            "steps": steps, "times": times, "values": values, "log": log, "loglog": loglog, "slopes": slopes,
+            "reference": reference, "dt": dt, "grid": grid,
+        }  # fmt: skip
+        pictures = draw(paths, out, **given)
+        left_out = [text for path in paths if (text := others(path, Options(**given)))]
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         fail(error)
     for picture in pictures:
         print(visible(picture))
+    for text in left_out:
+        say(f"note: {text}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace.case.places import left_out
+from tailrace.case.region import region_of
 from tailrace.core import IoError
 from tailrace.files.paths import holds_something
 from tailrace.io import series
@@ -55,7 +56,7 @@ class Output(Consumer):
         path = Path(section.path)
         traits = ENGINES[section.engine]
         kept = resume_step is not None and (traits.stores or traits.streams)
-        self._region = section.region(grid.points)
+        self._region = region_of(section, grid)
         going_on = kept and on_root(comm, lambda: holds_something(path))
         on_root(comm, lambda: _make_directory(path.parent, section.name))
         self._series = series.open(
@@ -171,7 +172,7 @@ def _with_closing(
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
-    origin = tuple(o + s * h for o, s, h in zip(grid.origin, region.start, grid.spacing, strict=True))
+    origin = tuple(float(along[s]) for along, s in zip(grid.along, region.start, strict=True))
     spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
     place: tuple[Any, Any, Any] = (region.count, origin, spacing)
     if not isinstance(grid, series.StretchedGrid):

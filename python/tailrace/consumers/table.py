@@ -10,7 +10,7 @@ from tailrace.case.schedule import Schedule
 from tailrace.core import IoError
 from tailrace.flow.energy import NOTES
 from tailrace.flow.model import Model
-from tailrace.flow.stability import stability_of
+from tailrace.flow.stability import diffusivities_of, stability_of
 from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries
 from tailrace.parallel import agree, on_root
 from tailrace.steps.step import Step
@@ -42,8 +42,12 @@ class AveragesTable(Consumer):
         self.at_end = False  # whether it is the last state of the run
         spacing = tuple(model.grid.spacing(d) for d in range(3))
         self._warnings = Warnings(
-            spacing, model.shape, case.viscosity, stability_of(case, model.grid), auto=case.time.constant_dt is None
-        )
+            spacing, model.shape, case.viscosity, stability_of(case, model.grid), auto=case.time.constant_dt is None,
+            diffusivities=diffusivities_of(case),
+        )  # fmt: skip
+        if resumed is None:
+            for line in model.concerns():
+                self._say(f"warning: {line}")
         nx, ny, nz = model.shape
         title = f"{case.case.name}: Re = {case.case.reynolds:g}, {nx} x {ny} x {nz} nodes, {case.time.scheme}"
 

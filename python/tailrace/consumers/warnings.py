@@ -63,6 +63,7 @@ class Warnings:
     :param points: nodes in x, y and z.
     :param stability: of the time steps.
     :param auto: whether the time step is chosen from the velocity.
+    :param diffusivities: those of the velocity and of scalars, by the key that each follows from.
     """
 
     def __init__(
@@ -73,9 +74,10 @@ class Warnings:
         stability: Stability,
         *,
         auto: bool,
+        diffusivities: Mapping[str, float] | None = None,
     ) -> None:
         self._spacing, self._points, self._viscosity = spacing, points, viscosity
-        self._auto = auto
+        self._auto, self._diffusivities = auto, diffusivities or {}
         self._stability = stability
         self._said: dict[str, float] = {}  # kind of warning -> how bad it was when it was printed
         self._worst: dict[str, tuple[float, str]] = {}
@@ -128,8 +130,15 @@ class Warnings:
                 remedy += ', or time.dt = "auto"'
         return dt / largest, (
             f"the time step {dt:.3g} is above {largest:.3g}, up to which {self._stability.scheme} is stable with this "
-            f"velocity and viscosity (CFL number {rate * dt:.3g}): the flow may soon not be finite; {remedy}"
+            f"velocity and viscosity (CFL number {rate * dt:.3g}{self._by_diffusion(dt)}): the flow may soon not be "
+            f"finite; {remedy}"
         )
+
+    def _by_diffusion(self, dt: float) -> str:
+        """Which diffusivities forbid the step, whatever the velocity is."""
+        limit, most = self._stability.largest_step(0.0, _GROWTH), max(self._diffusivities.values(), default=0.0)
+        causes = [what for what, one in self._diffusivities.items() if dt > limit * most / one]
+        return f"; diffusion alone allows {limit:.3g}, by {' and '.join(causes)}" if causes else ""
 
 
 def _two_digits(value: float) -> str:

@@ -19,7 +19,7 @@ from tailrace.parallel import agree
 from tailrace.steps.step import Step
 from tailrace.text import named
 
-from . import from_series, initial
+from . import first_step, from_series, initial
 from .band import BandForce
 from .body import put_into
 from .checkpoint import State
@@ -139,7 +139,13 @@ class Model:
             rows, cols = before.rows, before.cols
             if transpose == "auto" and (before.transpose != "shared" or can_share_memory(handle)):
                 transpose = before.transpose
-        rows, cols, transpose, _ = tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
+        try:
+            rows, cols, transpose, _ = tune_process_grid(handle, self.grid.nodes, rows, cols, transpose)[0]
+        except InputError as error:  # on every rank
+            if (rows, cols) == (0, 0):
+                raise
+            words = f"parallel.rows = {rows}, parallel.cols = {cols}"
+            raise InputError(f"{words}: {error} (--set parallel.rows=0 --set parallel.cols=0)") from None
         return ProcessGrid(handle, rows, cols), transpose
 
     def _initialise(self, flow: InitialFlow | None) -> None:
@@ -319,6 +325,26 @@ class Model:
         averages = self.flow.averages(self.dt)
         energy = self.energy(self.step, self.time, self._power(), averages)
         return {"step": self.step, "time": self.time, "dt": self.dt, **averages, **self.measures(self.time), **energy}
+
+    def concerns(self) -> list[str]:
+        """What makes the step to come meaningless, where the flow has not begun to move; a line for each reason."""
+        kinds = self.grid.boundaries  # walls balance a constant force across them
+        pull = [abs(a) * (kind == "periodic") for a, kind in zip(self.case.forcing.acceleration, kinds, strict=True)]
+        for number, scalar in enumerate(self.case.scalar):
+            # The pressure balances what is the same everywhere.
+            least, most = self._extremes(self.flow.scalar(number))
+            pull = [p + abs(b) * (most - least) / 2 for p, b in zip(pull, scalar.buoyancy, strict=True)]
+        for d in range(3) if self._forced else ():
+            pull[d] += max(map(abs, self._extremes(self.flow.force(d))))
+        x, y, z = pull
+        return first_step.concerns(self.case, self.grid, first_step.FirstState(self.dt, self._rate(), (x, y, z)))
+
+    def _extremes(self, values: NDArray[Any]) -> tuple[float, float]:
+        """The least and the largest of all ranks."""
+        from mpi4py import MPI
+
+        least = self.comm.allreduce(float(values.min(initial=math.inf)), op=MPI.MIN)
+        return least, self.comm.allreduce(float(values.max(initial=-math.inf)), op=MPI.MAX)
 
     def check_finite(self, cfl: float = math.nan) -> None:
         """Look for values that are not finite; a step that was found finite is not checked again.

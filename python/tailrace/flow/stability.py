@@ -99,7 +99,7 @@ def stability_of(case: Case, grid: Grid) -> Stability:
     """The stable steps of a case: of its velocity and of its scalars, on its smallest spacings."""
     more = case.numerics.hyperviscosity
     implicit = case.numerics.implicit_y
-    largest = case.viscosity / min([1.0, *(scalar.schmidt for scalar in case.scalar)])
+    largest = max(diffusivities_of(case).values())
     return Stability(
         case.time.scheme,
         [min(grid.distances(d)) for d in range(3)],
@@ -111,6 +111,14 @@ def stability_of(case: Case, grid: Grid) -> Stability:
         implicit_y=implicit,
         slope=largest * _bending(grid) if implicit else 0.0,
     )
+
+
+def diffusivities_of(case: Case) -> dict[str, float]:
+    """The diffusivities of the velocity and of each scalar, each by the key that it follows from."""
+    found = {f"case.reynolds = {case.case.reynolds:g}": case.viscosity}
+    for at, scalar in enumerate(case.scalar):
+        found[f"scalar[{at}].schmidt = {scalar.schmidt:g}"] = case.viscosity / scalar.schmidt
+    return found
 
 
 def _bending(grid: Grid) -> float:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .abscissae import KINDS, Kind, is_abscissa, kind_of, label_of
+from tailrace.steps.abscissae import KINDS, Kind, fits, in_common, is_abscissa, kind_of, label_of
+
 from .curves import Curve
 from .quantities import unknown
 from .slices import draw_image, edges_of
@@ -71,11 +72,11 @@ def _ordinate(
     step: StoredStep, path: str, name: str, there: dict[str, tuple[int, ...]], axis: str | None, *, asked: bool
 ) -> Ordinate:
     count = there[name][0]
-    fitting = [one for one, (length,) in there.items() if one != name and _fits(one, length, count)]
+    fitting = [one for one, (length,) in there.items() if one != name and fits(one, length, count)]
     if fitting and (
         axis is None or not asked
     ):  # of several, that whose name has the same beginning, as q_edges and q_density
-        best = max(fitting, key=lambda one: _in_common(one, name))
+        best = max(fitting, key=lambda one: in_common(one, name))
         return Ordinate(name, kind_of(best), best)
     points = step.known.coordinates() or ()
     along = [one for one, places in zip(AXES, points, strict=False) if len(places) == count]
@@ -89,17 +90,6 @@ def _ordinate(
     if asked and not all(np.allclose(first, one) for one in others):
         raise PlotError(f"{path}: '{name}' may be along {' or '.join(along)}; choose by --axis")
     return Ordinate(name, "profile", along[0] if not others else along[0] + _UNSURE)
-
-
-def _fits(abscissa: str, length: int, count: int) -> bool:
-    """Whether an array has the name of an abscissa, and the right length."""
-    edges = kind_of(abscissa) == "histogram" and length == count + 1
-    return is_abscissa(abscissa) and (length == count or edges)
-
-
-def _in_common(one: str, other: str) -> int:
-    """The number of equal letters at the beginning of both."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def chosen(
@@ -154,8 +144,13 @@ def numbers(stored: Series) -> list[str]:
     """The names of the numbers of the steps of a series."""
     found: dict[str, None] = {}
     for step in stored.steps:
-        found.update(dict.fromkeys(name for name, one in step.scalars.items() if not isinstance(one, str)))
+        found.update(dict.fromkeys(numbers_of(step)))
     return list(found)
+
+
+def numbers_of(step: StoredStep) -> list[str]:
+    """The names of the numbers of a step."""
+    return [name for name, one in step.scalars.items() if not isinstance(one, str)]
 
 
 def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curve]:

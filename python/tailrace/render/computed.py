@@ -19,9 +19,8 @@ from .quantities import arrays, field_of
 from .style import AXES, PlotError
 
 if TYPE_CHECKING:
+    from tailrace.steps.abscissae import Kind
     from tailrace.steps.stored_step import StoredStep
-
-    from .abscissae import Kind
 
 
 def computed_curve(
@@ -32,7 +31,7 @@ def computed_curve(
     :param axis: the direction of a profile (default y) or of a one-dimensional spectrum; without it, over shells.
     :raises PlotError: the field does not exist, its grid is not known, or a spectrum needs periodic boundaries.
     """
-    name = name or _default(step, kind)
+    name = name or default_field(step, kind)
     found = field_of(step, name, path)
     try:
         if kind == "spectrum":
@@ -57,7 +56,8 @@ def _spectrum(found: Field | Vector, name: str, axis: str | None, label: str, no
     return Curve(f"E(k{axis}) of {name}", parts[0].k, density, f"wave number  k{axis}", label, note)
 
 
-def _default(step: StoredStep, kind: Kind) -> str:
+def default_field(step: StoredStep, kind: Kind) -> str:
+    """The field of a curve where none is asked for; "" if there is none."""
     stored = arrays(step)
     if kind == "spectrum" and all(one in stored for one in ("ux", "uy", "uz")):
         return "u"

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from tailrace.core import engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.formats.pencil.time_series import is_time_series
+from tailrace.steps.abscissae import KINDS, Kind
 
 from . import arrays, tables
-from .abscissae import KINDS, Kind
 from .channel import Profiles, draw_channel, is_channel, read_channel
 from .computed import computed_curve
 from .curves import Curve, Scales, draw_curves, slope
@@ -179,14 +179,15 @@ class _Source:
 
 def _source(path: Path, paths: Sequence[Path], options: Options) -> _Source:
     label = tables.run_name(path, paths)
-    if _is_table(path):
+    if is_table(path):
         return _table(path, label, options)
     with open_stored(path, options.grid) as stored:
-        kind = _kind_of_series(stored, options)
+        kind = kind_of_series(stored, options)
     return _Source(path, label, kind, lambda: _series_curves(path, label, kind, options))
 
 
-def _is_table(path: Path) -> bool:
+def is_table(path: Path) -> bool:
+    """Whether a file is drawn by its columns. Raises PlotError where there is no such file."""
     check_there(path)
     if path.is_dir() or path.suffix in (".csv", ".dat"):
         return path.is_file()
@@ -209,7 +210,7 @@ def _table(path: Path, label: str, options: Options) -> _Source:
     )
 
 
-def _kind_of_series(stored: Series, options: Options) -> Kind:
+def kind_of_series(stored: Series, options: Options) -> Kind:
     """The kind of picture of a series: the requested one, else curves of arrays, slices of fields, or numbers."""
     if options.kind is not None:
         return options.kind
@@ -350,4 +351,4 @@ def _draw_surface(path: Path, options: Options) -> tuple[Figure, str]:
 
 
 def _name(source: _Source, kind: Kind) -> str:
-    return f"{source.path.stem}.png" if _is_table(source.path) else f"{source.path.stem}-{kind}.png"
+    return f"{source.path.stem}.png" if is_table(source.path) else f"{source.path.stem}-{kind}.png"

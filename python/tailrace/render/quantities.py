@@ -60,7 +60,7 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
     """
     stored = arrays(step)
     if name is None:
-        name = "vorticity" if "vorticity" in stored or not stored else stored[0]
+        name = default_name(step)
     parts = _parts(step, name)
     if parts:
         shape = _stored(step, parts[0]).shape
@@ -78,6 +78,12 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
 
         return Quantity(name, step.variables[step.stored_name("ux")].shape, name in _POSITIVE, derived)
     raise PlotError(f"{path}: {unknown('field', name, known_names(step))}")
+
+
+def default_name(step: StoredStep) -> str:
+    """The quantity where none is asked for."""
+    stored = arrays(step)
+    return "vorticity" if "vorticity" in stored or not stored else stored[0]
 
 
 def field_of(step: StoredStep, name: str, path: str) -> Field | Vector:

@@ -15,8 +15,8 @@ from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.files.regular import open_regular
 from tailrace.formats.pencil import time_series as pencil
 from tailrace.io.time_series import read_provenance, read_time_series
+from tailrace.steps.abscissae import Kind, kind_of
 
-from .abscissae import Kind, kind_of
 from .curves import Curve
 from .quantities import unknown
 from .stored import check_there

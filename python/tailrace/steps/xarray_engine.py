@@ -1,7 +1,8 @@
 """The engine "tailrace" of xarray: `xr.open_dataset(path, engine="tailrace")` opens every series on disk.
 
-Variables have the dimensions time, z, y, x where they are on the grid of the series, and their own otherwise; an array
-that was written with components has one more. They are read when they are used, and with `chunks={}` in pieces by dask.
+Variables have the dimensions time, z, y, x where they are on the grid of the series, and their own otherwise; lists
+have that of the list that is their axis, see `list_axes`; an array that was written with components has one more. They
+are read when they are used, and with `chunks={}` in pieces by dask.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from tailrace.io.names import MEANINGS
 from tailrace.text import visible
 
 from . import series as series_module
+from .abscissae import is_abscissa, label_of
 from .grid_file import GridFile
+from .list_axes import axes_of
 from .stored_array import Source, StoredArray
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tailrace.io.placement import Stored, UniformGrid
 
     from .series import Series
@@ -106,19 +111,23 @@ class _Variables:
         self._tables = [_looked_at(step) for step in self._steps]
         rows = {one.shape[1] for table in self._tables for one in table.values() if one.is_list}
         self._rows_agree = len(rows) == 1
+        self._names = self._stored()
+        self._fixed_values: dict[str, NDArray[Any] | None] = {}
+        self._axes = axes_of(*self._lists())
 
     def dataset(self, dropped: set[str]) -> xarray.Dataset:
         """All of them but those of `dropped`, with coordinates and attributes."""
         attributes = of_all_steps(self._steps[0].known.attributes if self._steps else self._series.attributes)
-        variables = {
-            name: self._variable(name, stored) for name, stored in self._stored().items() if name not in dropped
-        }
+        variables = {name: self._variable(name, stored) for name, stored in self._names.items() if name not in dropped}
         found = {name: one for name, one in variables.items() if one is not None}
         found |= {name: one for name, one in self._scalars().items() if name not in dropped and name not in found}
         for name, one in found.items():
             one.attrs |= _described(attributes, name)
         plain = {name: value for name, value in attributes.items() if "/" not in name}
-        coordinates = self._times() | self._places({axis for one in found.values() for axis in one.dims})
+        axes = {name: one for name, one in self._list_coordinates(found, attributes).items() if name not in dropped}
+        for name in found.keys() & axes.keys():
+            del found[name]
+        coordinates = self._times() | self._places({axis for one in found.values() for axis in one.dims}) | axes
         for name in sorted(found.keys() & coordinates.keys()):
             self._warn(f"left out '{name}', which is the name of a coordinate here", name)
             del found[name]
@@ -143,6 +152,63 @@ class _Variables:
         places = self._steps[0].known.coordinates() if self._steps else None
         pairs = zip("xyz", places or (), strict=False)
         return {axis: (axis, values, {"long_name": axis}) for axis, values in pairs if axis in used}
+
+    # ---- lists that are axes -----------------------------------------------------------------------------------------
+    def _lists(self) -> tuple[dict[str, tuple[int, ...]], set[str], dict[str, int]]:
+        """The arguments of `axes_of`."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        on_grid = False
+        for name, (first, *_) in self._names.items():
+            kinds = {(one.shape, one.is_list) for table in self._tables if (one := table.get(first)) is not None}
+            if len(kinds) == 1:
+                (((columns, rows, _), is_list),) = kinds
+                if is_list:
+                    shapes[name] = (rows,) if columns == 1 else (rows, columns)
+            on_grid |= any(not is_list for _, is_list in kinds)
+        places = self._steps[0].known.coordinates() if self._steps else None
+        grid = dict(zip("xyz", places or (), strict=False))
+        fixed = set()
+        for name, shape in shapes.items():
+            if len(shape) == 1 and is_abscissa(name) and (values := self._fixed(name)) is not None:
+                there = grid.get(name)
+                if not on_grid or there is None or (len(there) == len(values) and np.allclose(there, values)):
+                    fixed.add(name)
+        # Only an analysis is known to return what lies along the grid; other lists may be as long by chance.
+        along = {axis: len(one) for axis, one in grid.items()} if "analysis" in self._series.attributes else {}
+        return shapes, fixed, along
+
+    def _fixed(self, name: str) -> NDArray[Any] | None:
+        """The values of a list that are the same in all steps that have it; else None."""
+        if name not in self._fixed_values:
+            having = [
+                step for step, table in zip(self._steps, self._tables, strict=True) if self._names[name][0] in table
+            ]
+            first = np.asarray(having[0].read(name))
+            same = all(np.array_equal(first, step.read(name), equal_nan=True) for step in having[1:])
+            self._fixed_values[name] = first if same else None
+        return self._fixed_values[name]
+
+    def _list_coordinates(
+        self, found: dict[str, xarray.Variable], attributes: dict[str, Any]
+    ) -> dict[str, xarray.Variable]:
+        """Axes, and other measures of the same axis, with the dimension of the axis."""
+        made = {}
+        for name in self._axes.lists:
+            made[name] = xarray.Variable(name, self._fixed(name))
+        for name, edges in self._axes.centres.items():
+            values = self._fixed(edges)
+            assert values is not None  # `axes_of` takes no other
+            made[name] = xarray.Variable(name, 0.5 * (values[1:] + values[:-1]))
+        for name, axis in self._axes.beside.items():
+            values = self._fixed(name)
+            if values is not None:
+                made[name] = xarray.Variable(axis, values)
+            elif name in found:
+                made[name] = found[name]
+        for name, one in made.items():
+            one.attrs |= {"long_name": label_of(name)} | _described(attributes, name)
+        used = {axis for one in found.values() for axis in one.dims}
+        return {name: one for name, one in made.items() if set(one.dims) - {"time"} <= used}
 
     # ---- arrays and lists --------------------------------------------------------------------------------------------
     def _stored(self) -> dict[str, tuple[str, ...]]:
@@ -189,8 +255,12 @@ class _Variables:
         """Shape and dimensions of a variable in one step."""
         x, y, z = shape
         if is_list:
+            inner = (y,) if x == 1 else (y, x)
+            axes = self._axes.of.get(name, ())
+            if len(axes) == len(inner):
+                return inner, axes
             row = "row" if self._rows_agree else f"{name}_row"
-            return ((y,), (row,)) if x == 1 else ((y, x), (row, f"{name}_column"))
+            return inner, (row, f"{name}_column")[: len(inner)]
         on_grid = shape == self._steps[0].known.points
         return (z, y, x), ("z", "y", "x") if on_grid else (f"{name}_z", f"{name}_y", f"{name}_x")
 

@@ -40,8 +40,8 @@ def test_a_key_has_its_type_default_choices_and_meaning():
     [
         ("forcing", ["[forcing]", "[forcing.band]"]),
         ("forcing.band", ["[forcing.band]"]),
-        ("output", ["[[output]]"]),
-        ("[[output]]", ["[[output]]"]),
+        ("output", ["[[output]]", "[output.at]"]),
+        ("[[output]]", ["[[output]]", "[output.at]"]),
     ],
 )
 def test_one_section_has_the_tables_within_it(section, titles):

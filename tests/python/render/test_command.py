@@ -47,7 +47,7 @@ def test_every_kind(place, monkeypatch, words, picture):
         pytest.importorskip("vtkmodules")
     monkeypatch.chdir(place)
     result = invoke("plot", *words.split())
-    assert (result.exit_code, result.output) == (0, f"{picture}\n")
+    assert (result.exit_code, result.stdout) == (0, f"{picture}\n")
     pixels = np.asarray(Image.open(Path(picture)).convert("L"))
     assert min(pixels.shape) > 200 and (pixels < 230).mean() > 0.005
 

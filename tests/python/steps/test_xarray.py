@@ -125,9 +125,9 @@ def test_profiles_of_an_analysis(tmp_path):
     with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
         out.write_step(0.0, lists={"y": y, "mean_u": y**2, "both": np.ones((5, 2))})
     with xr.open_dataset(tmp_path / "run.h5", engine="tailrace") as found:
-        assert found["mean_u"].dims == found["y"].dims == ("time", "row") and found["both"].dims[1] == "row"
-        assert found["mean_u"].isel(time=0).sel(row=found["y"][0] == 0.5) == 0.25 and "x" not in found.coords
-        assert found.isel(time=0).set_coords("y")["mean_u"].plot(x="y")[0].get_xdata()[3] == 0.75
+        assert found["mean_u"].dims == ("time", "y") and found["both"].dims == ("time", "y", "both_column")
+        assert found["mean_u"].sel(time=0, y=0.5) == 0.25 and "x" not in found.coords
+        assert found.isel(time=0)["mean_u"].plot()[0].get_xdata()[3] == 0.75
     with tr.open(tmp_path / "both.h5", "w", grid=GRID) as out:
         out.write_step(0.0, ux=arrays(0)["ux"], lists={"y": y, "p": np.ones(6)})
     with pytest.warns(UserWarning, match=r"both\.h5: left out 'y', which is the name of a coordinate here; read it by"):

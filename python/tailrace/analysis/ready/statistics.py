@@ -1,8 +1,11 @@
 """Running statistics of the velocity: means and Reynolds stresses over the steps, and over the directions `axes`.
 
 Parameter axes: homogeneous directions, as "xz"; "" keeps the statistics of every point, as fields. All steps have the
-same weight. Results come at the end; the state is kept in checkpoints.
+same weight. Results come at the end, with the places x, y, z of the directions that are left; the state is kept in
+checkpoints.
 """
+
+import numpy as np
 
 import tailrace as tr
 
@@ -12,6 +15,13 @@ class FlowStatistics:
 
     def __init__(self, axes=""):
         self.flow = tr.Statistics(("ux", "uy", "uz"), axes=axes)
+        self.places = {}
+
+    def start(self, step):
+        """Keep the places along the profiles; fields on the whole grid know theirs."""
+        if self.flow.axes:
+            left = [axis for axis in "xyz" if axis not in self.flow.axes]
+            self.places = {axis: np.array(step.grid.coordinates("xyz".index(axis))) for axis in left}
 
     def step(self, step):
         """Add a step."""
@@ -20,7 +30,8 @@ class FlowStatistics:
 
     def finish(self):
         """The statistics of all steps."""
-        results = {f"mean_{name}": self.flow.mean[name] for name in self.flow.names}
+        results = dict(self.places)
+        results |= {f"mean_{name}": self.flow.mean[name] for name in self.flow.names}
         for i, a in enumerate("uvw"):
             for j, b in enumerate("uvw"):
                 if i <= j:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,6 +55,7 @@ _KNOWN = {
     "InOutParam": """irestart icheckpoint ioutput nvisu ilist iprocessing ninflows ntimesteps inflowpath ioutflow
         output2d nprobes validation_restart log_cputime nlineprobes""",
 }
+_BEGINNINGS = ("case.flow", "case.from")
 _POINTS = ("nx", "ny", "nz")
 _LENGTHS = ("xlx", "yly", "zlz")
 _CASE_KEYS = {
@@ -75,12 +77,13 @@ def read_input(path: str | Path, overrides: Sequence[str] = ()) -> tuple[Case, l
     """
     path = Path(path)
     reader = Namelist(path)
+    outside = {override_key(override) for override in overrides}
     document = _document(reader)
-    notes = _notes(reader)
+    notes = _notes(reader, outside)
     if reader.problems:
         raise ConfigError(str(path), reader.problems)
-    outside = {override_key(override) for override in overrides}
-    if outside & {"case.flow", "case.from"}:  # another beginning takes none of the parameters of the case's own
+    _rename(document, overrides)
+    if outside & set(_BEGINNINGS):  # another beginning takes none of the parameters of the case's own
         document["case"].pop("parameters", None)
     try:
         case = case_from_document(document, source=str(path), directory=path.parent, overrides=overrides)
@@ -206,9 +209,22 @@ def _eddy_viscosity(nml: Namelist) -> Document | None:
     return {"model": model, "constant": constant, "form": "xcompact3d"}
 
 
-def _notes(nml: Namelist) -> list[str]:
+def _rename(document: Document, overrides: Sequence[str]) -> None:
+    """Let the snapshots name a scalar as `--set` does; values that are no names are found later."""
+    scalars, outputs = document.get("scalar", []), document.get("output", [])
+    for override in overrides:
+        place = re.fullmatch(r"scalar\[(\d+)\]\.name", override_key(override))
+        if not place or int(place[1]) >= len(scalars):
+            continue
+        old, new = scalars[int(place[1])]["name"], override.partition("=")[2].strip().strip("'\"")
+        for output in outputs:
+            output["fields"] = [new if name == old else name for name in output["fields"]]
+
+
+def _notes(nml: Namelist, outside: set[str]) -> list[str]:
     notes = []
-    if nml.whole("BasicParam", "itype") in (TAYLOR_GREEN, MIXING_LAYER) and nml.whole("BasicParam", "iin", 0) == 0:
+    rests = nml.whole("BasicParam", "itype") in (TAYLOR_GREEN, MIXING_LAYER) and nml.whole("BasicParam", "iin", 0) == 0
+    if rests and not outside & set(_BEGINNINGS):
         notes.append("BasicParam.iin = 0: the flow begins at rest; give another beginning by case.flow or case.from")
     notes += ["precision is set when Xcompact3D is built, not in this file: double is taken (numerics.precision)"]
     if nml.raw("InOutParam", "irestart"):

@@ -28,3 +28,18 @@ def kind_of(name: str) -> Kind:
 def label_of(name: str) -> str:
     """The label of the axis of an abscissa."""
     return f"wave number  {name}" if kind_of(name) == "spectrum" else name
+
+
+def fits(abscissa: str, length: int, count: int) -> bool:
+    """Whether a list has the name of an abscissa, and the right length for `count` values: edges are one more."""
+    edges = kind_of(abscissa) == "histogram" and length == count + 1
+    return is_abscissa(abscissa) and (length == count or edges)
+
+
+def in_common(one: str, other: str) -> int:
+    """The number of equal letters at the beginning, or at the end if these are more: q_edges, q_density; ky, E_ky."""
+    return max(_same(one, other), _same(one[::-1], other[::-1]))
+
+
+def _same(one: str, other: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
