@@ -245,7 +245,7 @@ template <class T> void bind_flow_type(nb::module_ &m, const char *name) {
 }
 
 template <class T> void bind_control_volume(nb::module_ &m, const char *name) {
-  nb::class_<ControlVolume<T>>(m, name, "A box around a body; see tailrace.flow.forces.")
+  nb::class_<ControlVolume<T>>(m, name, "A box around a body; see tailrace.flow.measuring.forces.")
       .def(
           "__init__",
           [](ControlVolume<T> *self, Flow<T> &flow, const Index3 &first, const Index3 &last) {

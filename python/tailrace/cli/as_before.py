@@ -31,8 +31,11 @@ def _step(path: Path) -> int:
 
 def _stored(path: Path) -> list[str]:
     """What a checkpoint tells; nothing of a damaged one, which is not resumed from."""
+    from tailrace.files.regular import open_regular
+
     try:
-        lines: list[Any] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        with open_regular(path, encoding="utf-8") as file:  # a named pipe would wait for ever
+            lines: list[Any] = [json.loads(line) for line in file]
         told = [line[1]["attributes"] for line in lines if "attributes" in line[1]]
         return [str(text) for text in json.loads(told[-1][_OVERRIDES])] if told else []
     except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):

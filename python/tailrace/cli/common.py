@@ -19,7 +19,7 @@ from .ranks import launch
 if TYPE_CHECKING:
     from tailrace.case.case import Case
 
-_FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills all ranks when one ends
+_FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills all ranks when one ends; 0: it does not
 
 
 def say(text: str) -> None:
@@ -32,7 +32,7 @@ def fail(text: object, code: int = 2) -> NoReturn:
     """End the program with a message instead of a traceback."""
     said = f"tailrace: {reason(text) if isinstance(text, Exception) else text}"
     say(said)
-    if (rank := launch.rank()) != 0:
+    if (rank := launch.rank()) != 0 and _FIRST_WORD:
         time.sleep(_FIRST_WORD)
         # Still here: the first rank has not failed, as where a disk of one node alone is gone.
         print(message(f"[rank {rank}] {said}"), file=sys.stderr, flush=True)

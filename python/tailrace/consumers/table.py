@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tailrace.case.schedule import Schedule
 from tailrace.core import IoError
-from tailrace.flow.energy import NOTES
+from tailrace.flow.measuring.energy import NOTES
 from tailrace.flow.model import Model
 from tailrace.flow.stability import diffusivities_of, stability_of
 from tailrace.io.time_series import COLUMNS, DEFINITIONS, TimeSeries

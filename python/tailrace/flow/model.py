@@ -24,10 +24,10 @@ from .band import BandForce
 from .body import put_into
 from .checkpoint import State
 from .ends import Ends
-from .energy import EnergyBudget
 from .field_cache import FieldCache
 from .forcing import Forcing
-from .measures import Measures
+from .measuring.energy import EnergyBudget
+from .measuring.measures import Measures
 from .memory import check_memory
 from .options import grid_of, options_of, shape_of
 from .stored_state import about_of, blocks_of, check_fits, description_of, stretching_of

@@ -2,6 +2,7 @@
 
 #include <tailrace/ops/invariants.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 #include <tailrace/flow/diagnostics.hpp>
 
+#include <tailrace/support/exact_sum.hpp>
+
 #include <algorithm>
 
 // What changes the kinetic energy, with the schemes and at the nodes of the solver.

@@ -1,6 +1,7 @@
 #include <tailrace/ops/reductions.hpp>
 
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 #include <tailrace/support/simd.hpp>
 
 #include <algorithm>

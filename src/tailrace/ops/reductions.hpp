@@ -1,12 +1,15 @@
 #pragma once
 
 #include <tailrace/grid/box.hpp>
-#include <tailrace/support/exact_sum.hpp>
 
 #include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+namespace tailrace {
+class ExactSum;
+}
 
 namespace tailrace::ops {
 

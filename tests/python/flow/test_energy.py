@@ -13,7 +13,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.inputs import cases
 from tailrace.core import Grid
-from tailrace.flow.slope import last_slope
+from tailrace.flow.measuring.slope import last_slope
 from tailrace.io.time_series import read_time_series
 
 FLOWS = Path(os.environ.get("TAILRACE_SAMPLES", ".")) / "xcompact3d" / "flows"

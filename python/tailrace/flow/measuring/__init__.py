@@ -1,0 +1,1 @@
+"""What a run measures beside the volume averages of every flow."""
