@@ -13,7 +13,8 @@ import tailrace as tr
 from helpers.harness.kept import KEPT
 from helpers.programs import body_programs
 from tailrace import core as _core
-from tailrace.flow import body, forces
+from tailrace.flow import body
+from tailrace.flow.measuring import forces
 from tailrace.io.time_series import read_time_series
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace import core as _core
-from tailrace.flow import body, forces
+from tailrace.flow import body
+from tailrace.flow.measuring import forces
 
 Array = NDArray[np.float64]
 NODES, LENGTHS, REYNOLDS, DT = (65, 48, 8), (10.0, 6.0, 1.0), 100.0, 0.01  # of Xcompact3D's `cyl`
