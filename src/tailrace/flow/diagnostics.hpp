@@ -76,9 +76,9 @@ private:
   ops::Operators<T> operators_;
   std::optional<ops::Operators<T>> diffusion_;       ///< with the hyperviscosity of the flow, if it has one
   std::optional<VelocityDerivatives<T>> derivative_; ///< once there is a body
-  ops::Weights weights_, inside_;      ///< inside_: zero at nodes at which the velocity is given
-  std::array<double, 3> removed_{};    ///< from the energy by viscosity and hyperviscosity along x, y, z
-  std::array<grid::Buffer<T>, 9> gradient_; ///< [3 * i + d] is d u_i / d x_d, where `fresh_`
+  ops::Weights weights_, inside_;                    ///< inside_: zero at nodes at which the velocity is given
+  std::array<double, 3> removed_{};                  ///< from the energy by viscosity and hyperviscosity along x, y, z
+  std::array<grid::Buffer<T>, 9> gradient_;          ///< [3 * i + d] is d u_i / d x_d, where `fresh_`
   bool fresh_ = false;
 };
 

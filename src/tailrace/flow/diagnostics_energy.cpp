@@ -1,5 +1,4 @@
 #include <tailrace/flow/diagnostics.hpp>
-
 #include <tailrace/support/exact_sum.hpp>
 
 #include <algorithm>

@@ -182,7 +182,7 @@ private:
   std::array<double, 3> mean_{};           ///< of the velocity at the start of the stage, where linear forcing needs it
   double flow_rate_force_ = 0;             ///< the force that kept the flow rate in the last step
   double flow_rate_work_ = 0;
-  grid::Buffer<T> impulse_;                ///< pressure times duration of the last step, if kept
+  grid::Buffer<T> impulse_; ///< pressure times duration of the last step, if kept
   double impulse_duration_ = 0;
   double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;

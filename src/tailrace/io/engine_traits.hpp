@@ -37,12 +37,12 @@ struct EngineTraits {
   bool waits = false;         ///< the library waits without end for values beyond the end of a file
   std::string journal = {};   ///< ending of a file beside the series while it is written
   std::string companion = {}; ///< extension of a file that describes the series to other programs
-  std::vector<std::string> remains = {}; ///< patterns of names by which the files of a damaged series are known
+  std::vector<std::string> remains = {};    ///< patterns of names by which the files of a damaged series are known
   std::vector<std::string> step_files = {}; ///< patterns of the names of all files of steps, with {variable}
-  std::string compression = {};          ///< the parameter that compresses values; empty: there is none
-  std::int64_t longest_text = 0;         ///< bytes of a text that can be stored; 0: any number
-  bool empty_texts = true;               ///< whether empty texts can be stored
-  bool infinite_scalars = false;         ///< whether scalars may be infinite
+  std::string compression = {};             ///< the parameter that compresses values; empty: there is none
+  std::int64_t longest_text = 0;            ///< bytes of a text that can be stored; 0: any number
+  bool empty_texts = true;                  ///< whether empty texts can be stored
+  bool infinite_scalars = false;            ///< whether scalars may be infinite
   WriteModel model = {};
 };
 

@@ -160,8 +160,8 @@ template class LineTransform<float>;
 template class LineTransform<double>;
 
 namespace {
-/// Rows per call of a plan. The plan of another number could have other rounding errors, so that results would depend on
-/// how many rows a rank has: remaining rows are moved to memory for a whole batch.
+/// Rows per call of a plan. The plan of another number could have other rounding errors, so that results would depend
+/// on how many rows a rank has: remaining rows are moved to memory for a whole batch.
 constexpr std::int64_t batch = 8;
 
 /// Memory for a batch of rows on either side of a transform, kept for the next call.
@@ -186,10 +186,8 @@ template <class T> RowTransform<T>::RowTransform(std::int64_t points, bool from_
   using Api = fftw::Api<T>;
   plans_ = std::make_unique<Plans>();
   if (from_real) {
-    plans_->forward.reset(
-        Api::plan_many_r2c(1, &n, rows, b.data(), nullptr, 1, n, complex, nullptr, 1, modes, flags));
-    plans_->backward.reset(
-        Api::plan_many_c2r(1, &n, rows, complex, nullptr, 1, modes, b.data(), nullptr, 1, n, flags));
+    plans_->forward.reset(Api::plan_many_r2c(1, &n, rows, b.data(), nullptr, 1, n, complex, nullptr, 1, modes, flags));
+    plans_->backward.reset(Api::plan_many_c2r(1, &n, rows, complex, nullptr, 1, modes, b.data(), nullptr, 1, n, flags));
   } else {
     plans_->forward.reset(
         Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_FORWARD, flags));
@@ -227,15 +225,13 @@ template <class T> void RowTransform<T>::complex_rows(T *rows, std::int64_t coun
 }
 
 template <class T> void RowTransform<T>::forward(const T *real, T *complex, std::int64_t count) const {
-  for_batches(
-      count, const_cast<T *>(real), points_, complex, 2 * (points_ / 2 + 1),
-      [&](T *in, T *out) { fftw::Api<T>::execute_r2c(plans_->forward.get(), in, fftw::complex(out)); });
+  for_batches(count, const_cast<T *>(real), points_, complex, 2 * (points_ / 2 + 1),
+              [&](T *in, T *out) { fftw::Api<T>::execute_r2c(plans_->forward.get(), in, fftw::complex(out)); });
 }
 
 template <class T> void RowTransform<T>::backward(T *complex, T *real, std::int64_t count) const {
-  for_batches(
-      count, complex, 2 * (points_ / 2 + 1), real, points_,
-      [&](T *in, T *out) { fftw::Api<T>::execute_c2r(plans_->backward.get(), fftw::complex(in), out); });
+  for_batches(count, complex, 2 * (points_ / 2 + 1), real, points_,
+              [&](T *in, T *out) { fftw::Api<T>::execute_c2r(plans_->backward.get(), fftw::complex(in), out); });
 }
 
 template class RowTransform<float>;

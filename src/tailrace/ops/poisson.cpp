@@ -183,8 +183,7 @@ template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
 }
 
 /// Real rows are taken in pairs, which must be those of any number of ranks, so none is of two planes.
-template <class T>
-void Poisson<T>::x_cosines(T *rows, std::int64_t count, std::int64_t in_plane, bool forward) const {
+template <class T> void Poisson<T>::x_cosines(T *rows, std::int64_t count, std::int64_t in_plane, bool forward) const {
   const std::int64_t n = x_cosine_->points(), parts = complex_y_ ? 2 : 1;
   const std::int64_t together = parts == 2 || in_plane % 2 == 0 ? count : in_plane;
   for (std::int64_t row = 0; row < count; row += together) {
@@ -216,8 +215,7 @@ template <class T> T *Poisson<T>::x_forward(T *rows, std::int64_t count, std::in
   }
 }
 
-template <class T>
-void Poisson<T>::x_backward(T *modes, T *rows, std::int64_t count, std::int64_t in_plane) {
+template <class T> void Poisson<T>::x_backward(T *modes, T *rows, std::int64_t count, std::int64_t in_plane) {
   switch (x_kind_) {
   case Kind::cosine:
     return x_cosines(rows, count, in_plane, false);

@@ -30,8 +30,8 @@ template <class T>
 double weighted_sum(const Weights &weights, const grid::Index3 &count,
                     const std::vector<std::pair<const T *, const T *>> &pairs);
 
-/// Adds the weighted products of `pairs` to `sum`, which does not depend on how ranks share the points if each has whole
-/// rows along x. Throws InputError unless there are 1 to 9 pairs. Local.
+/// Adds the weighted products of `pairs` to `sum`, which does not depend on how ranks share the points if each has
+/// whole rows along x. Throws InputError unless there are 1 to 9 pairs. Local.
 template <class T>
 void add_weighted(ExactSum &sum, const Weights &weights, const grid::Index3 &count,
                   const std::vector<std::pair<const T *, const T *>> &pairs);

@@ -11,9 +11,9 @@
 
 namespace tailrace {
 
-/// A sum that does not depend on the order of its terms, nor on which rank has which of them: terms are split into whole
-/// numbers of a few units, which add up without rounding (as in Demmel and Nguyen 2015, with fixed units). Exact for
-/// terms from 2^-160 to 2^80, up to 2^22 of them on all ranks together; larger ones are added as they are.
+/// A sum that does not depend on the order of its terms, nor on which rank has which of them: terms are split into
+/// whole numbers of a few units, which add up without rounding (as in Demmel and Nguyen 2015, with fixed units). Exact
+/// for terms from 2^-160 to 2^80, up to 2^22 of them on all ranks together; larger ones are added as they are.
 class ExactSum {
 public:
   void add(double term) {
