@@ -47,6 +47,7 @@ _MEANINGS = {
     "numerics.precision": Meaning.STATE,
     "numerics.implicit_y": Meaning.STATE,
 }
+OVERRIDES = "overrides"  # attribute of a checkpoint: the `key=value` of its run, as a JSON list
 _END = ("time.steps", "time.end")
 _MOST = 5  # differences in a line
 _LONGEST = 60  # letters of a value

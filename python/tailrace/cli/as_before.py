@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tailrace.case.case import Case
 
-_OVERRIDES = "overrides"  # attribute of a checkpoint
-
 
 def kept_overrides(case: Case, given: Sequence[str]) -> list[str]:
     """The `key=value` of the run that wrote the newest checkpoint, where they still hold. Local; without MPI.
@@ -31,12 +29,13 @@ def _step(path: Path) -> int:
 
 def _stored(path: Path) -> list[str]:
     """What a checkpoint tells; nothing of a damaged one, which is not resumed from."""
+    from tailrace.case.difference import OVERRIDES
     from tailrace.files.regular import open_regular
 
     try:
         with open_regular(path, encoding="utf-8") as file:  # a named pipe would wait for ever
             lines: list[Any] = [json.loads(line) for line in file]
         told = [line[1]["attributes"] for line in lines if "attributes" in line[1]]
-        return [str(text) for text in json.loads(told[-1][_OVERRIDES])] if told else []
+        return [str(text) for text in json.loads(told[-1][OVERRIDES])] if told else []
     except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
         return []

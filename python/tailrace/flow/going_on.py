@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tailrace.case.difference import Difference, Meaning, differences, in_a_line
+from tailrace.case.difference import OVERRIDES, Difference, Meaning, differences, in_a_line
 from tailrace.core import InputError
 from tailrace.files.case_parts import parts_of, with_part
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from .checkpoint import OpenCheckpoint
 
-OVERRIDES = "overrides"  # attributes of a checkpoint: the `key=value` of its run, as a JSON list;
-ATTRIBUTES = "attributes"  # what its series say of it, as a JSON object;
+ATTRIBUTES = "attributes"  # of a checkpoint: what the series of its run say, as a JSON object;
 _FUNCTIONS = "functions"  # and the checksum of every Python file of its flow, by the key that names it
 
 

@@ -57,7 +57,7 @@ def _spectrum(found: Field | Vector, name: str, axis: str | None, label: str, no
 
 
 def default_field(step: StoredStep, kind: Kind) -> str:
-    """The field of a curve where none is asked for; "" if there is none."""
+    """The field of which a curve is drawn if the user names none; "" if no field can be drawn."""
     stored = arrays(step)
     if kind == "spectrum" and all(one in stored for one in ("ux", "uy", "uz")):
         return "u"

@@ -93,7 +93,7 @@ def test_probes_are_polynomials_in_y(where):
 @pytest.mark.parametrize("where", MAPPINGS)
 @pytest.mark.parametrize("centred", [False, True])
 def test_averages_weigh_by_the_slope_of_the_places(where, centred):
-    """The trapezoidal rule in the uniform coordinate, as the solver has it."""
+    """The trapezoidal rule in the uniform coordinate, which the solver uses too."""
     place = (False, centred, True)
     ops = operators(33, where)
     y = ops.coordinates(place)[1]

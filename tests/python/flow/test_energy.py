@@ -159,7 +159,7 @@ def test_the_columns_do_not_depend_on_the_ranks(tmp_path, ranks):
 
 
 def test_the_dissipation_of_hyperviscosity_is_that_of_the_reference():
-    """isecondder = 5: the fourth column of time_evol.dat has it all."""
+    """isecondder = 5: the fourth column of time_evol.dat includes the part of hyperviscosity."""
     if not FLOWS.exists():
         pytest.skip("TAILRACE_SAMPLES is not set")
     from tailrace.case.xcompact3d.input import read_input
