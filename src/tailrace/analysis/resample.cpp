@@ -1,7 +1,7 @@
 #include <tailrace/analysis/resample.hpp>
 
 #include <tailrace/grid/exchange.hpp>
-#include <tailrace/ops/line_transform.hpp>
+#include <tailrace/ops/row_transform.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

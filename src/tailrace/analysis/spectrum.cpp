@@ -2,6 +2,7 @@
 
 #include <tailrace/grid/exchange.hpp>
 #include <tailrace/ops/line_transform.hpp>
+#include <tailrace/ops/row_transform.hpp>
 #include <tailrace/ops/sweep.hpp>
 #include <tailrace/support/error.hpp>
 

@@ -3,6 +3,8 @@
 #include <tailrace/ops/line_system.hpp>
 #include <tailrace/support/simd.hpp>
 
+#include <algorithm>
+
 namespace tailrace::ops {
 
 /// Points kept on either side of a line in a tile, enough for the widest stencil.
@@ -117,15 +119,17 @@ template <class T, Operation op, int pairs, int M, class Fetch>
 inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M], const Fetch &fetch) {
   const std::int64_t n = s.points_out;
   const auto first = static_cast<std::int64_t>(s.lower.size()), last = s.first_upper();
-  Vec<T> y[M]{};
+  Vec<T> edge[M]{};
   const auto close = [&](const auto &closure, std::int64_t j) {
     for (int i = 0; i < M; ++i) {
-      y[i] = closure(f[i]) - s.forward[j] * y[i];
-      x[i][j] = y[i];
+      edge[i] = closure(f[i]) - s.forward[j] * edge[i];
+      x[i][j] = edge[i];
     }
   };
   for (std::int64_t j = 0; j < first; ++j)
     close(s.lower[j], j);
+  Vec<T> y[M]; // values that no function refers to stay in registers, whether those are inlined or not
+  std::copy_n(edge, M, y);
   for (std::int64_t j = first; j < last; ++j) {
     const T m = s.forward[j];
     fetch.forward(j);
@@ -135,13 +139,13 @@ inline void solve(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *c
       x[i][j] = y[i];
     }
   }
+  std::copy_n(y, M, edge);
   for (std::int64_t j = last; j < n; ++j)
     close(s.upper[j - last], j);
   Vec<T> next[M]{};
   if (s.wrap > 0) {
-    wrap_around<T, M>(s, x, y);
-    for (int i = 0; i < M; ++i)
-      next[i] = y[i];
+    wrap_around<T, M>(s, x, edge);
+    std::copy_n(edge, M, next);
   }
   for (std::int64_t j = n - 1; j >= 0; --j) {
     const T d = s.diagonal[j], b = s.backward[j];

@@ -3,8 +3,6 @@
 #include <tailrace/grid/field.hpp>
 #include <tailrace/ops/fftw.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -158,83 +156,5 @@ template <class T> void LineTransform<T>::join(Vec<T> *lines, const Vec<T> *uppe
 
 template class LineTransform<float>;
 template class LineTransform<double>;
-
-namespace {
-/// Rows per call of a plan. The plan of another number could have other rounding errors, so that results would depend
-/// on how many rows a rank has: remaining rows are moved to memory for a whole batch.
-constexpr std::int64_t batch = 8;
-
-/// Memory for a batch of rows on either side of a transform, kept for the next call.
-template <class T> std::array<T *, 2> batch_memory(std::int64_t values) {
-  thread_local Buffer<T> memory;
-  if (memory.size() < 2 * batch * values)
-    memory = Buffer<T>(2 * batch * values);
-  return {memory.data(), memory.data() + batch * values};
-}
-} // namespace
-
-template <class T> struct RowTransform<T>::Plans {
-  fftw::Plan<T> forward, backward;
-};
-
-template <class T> RowTransform<T>::RowTransform(std::int64_t points, bool from_real) : points_(points) {
-  const int n = static_cast<int>(points), modes = n / 2 + 1, rows = static_cast<int>(batch);
-  Buffer<T> a(2 * points * rows), b(2 * points * rows);
-  // Rows of any length start at any address, so the plan must not assume alignment.
-  const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
-  auto *complex = fftw::complex(a.data());
-  using Api = fftw::Api<T>;
-  plans_ = std::make_unique<Plans>();
-  if (from_real) {
-    plans_->forward.reset(Api::plan_many_r2c(1, &n, rows, b.data(), nullptr, 1, n, complex, nullptr, 1, modes, flags));
-    plans_->backward.reset(Api::plan_many_c2r(1, &n, rows, complex, nullptr, 1, modes, b.data(), nullptr, 1, n, flags));
-  } else {
-    plans_->forward.reset(
-        Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_FORWARD, flags));
-    plans_->backward.reset(
-        Api::plan_many_dft(1, &n, rows, complex, nullptr, 1, n, complex, nullptr, 1, n, FFTW_BACKWARD, flags));
-  }
-}
-
-template <class T> RowTransform<T>::RowTransform(RowTransform &&) noexcept = default;
-template <class T> RowTransform<T>::~RowTransform() = default;
-
-namespace {
-/// Calls transform(in, out) for batches of `count` rows, which have these numbers of values.
-template <class T, class Transform>
-void for_batches(std::int64_t count, T *in, std::int64_t values_in, T *out, std::int64_t values_out,
-                 Transform transform) {
-  std::int64_t row = 0;
-  for (; row + batch <= count; row += batch)
-    transform(in + row * values_in, out + row * values_out);
-  if (row == count)
-    return;
-  const auto [from, to] = batch_memory<T>(std::max(values_in, values_out));
-  std::copy_n(in + row * values_in, (count - row) * values_in, from);
-  std::fill(from + (count - row) * values_in, from + batch * values_in, T{});
-  T *const result = in == out ? from : to;
-  transform(from, result);
-  std::copy_n(result, (count - row) * values_out, out + row * values_out);
-}
-} // namespace
-
-template <class T> void RowTransform<T>::complex_rows(T *rows, std::int64_t count, int sign) const {
-  const auto plan = sign < 0 ? plans_->forward.get() : plans_->backward.get();
-  for_batches(count, rows, 2 * points_, rows, 2 * points_,
-              [&](T *in, T *out) { fftw::Api<T>::execute_dft(plan, fftw::complex(in), fftw::complex(out)); });
-}
-
-template <class T> void RowTransform<T>::forward(const T *real, T *complex, std::int64_t count) const {
-  for_batches(count, const_cast<T *>(real), points_, complex, 2 * (points_ / 2 + 1),
-              [&](T *in, T *out) { fftw::Api<T>::execute_r2c(plans_->forward.get(), in, fftw::complex(out)); });
-}
-
-template <class T> void RowTransform<T>::backward(T *complex, T *real, std::int64_t count) const {
-  for_batches(count, complex, 2 * (points_ / 2 + 1), real, points_,
-              [&](T *in, T *out) { fftw::Api<T>::execute_c2r(plans_->backward.get(), fftw::complex(in), out); });
-}
-
-template class RowTransform<float>;
-template class RowTransform<double>;
 
 } // namespace tailrace::ops

@@ -4,6 +4,7 @@
 #include <tailrace/grid/grid.hpp>
 #include <tailrace/ops/line_transform.hpp>
 #include <tailrace/ops/mode_systems.hpp>
+#include <tailrace/ops/row_transform.hpp>
 #include <tailrace/ops/sweep.hpp>
 
 #include <complex>

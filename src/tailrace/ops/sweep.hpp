@@ -70,7 +70,8 @@ std::array<Tile<T, inputs, outputs>, count> make_tiles(std::int64_t points_in, s
 
 /// Rows r .. r + rows of a row-major matrix become the lanes of `bundle`; missing rows repeat the last.
 template <class T>
-inline void load_rows(const T *matrix, std::int64_t row, int rows, std::int64_t points, Vec<T> *bundle) {
+[[gnu::always_inline]] inline void load_rows(const T *matrix, std::int64_t row, int rows, std::int64_t points,
+                                             Vec<T> *bundle) {
   constexpr int W = lanes<T>;
   const T *start[W];
   for (int i = 0; i < W; ++i)

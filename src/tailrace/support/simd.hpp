@@ -57,8 +57,8 @@ template <class T, int step, int... i> inline Vec<T> merge_high(Vec<T> a, Vec<T>
 
 } // namespace detail
 
-/// Transposes a square of lanes x lanes values in registers, by halves (Eklundh).
-template <class T, int step = 1> inline void transpose_square(Vec<T> (&rows)[lanes<T>]) {
+/// Transposes a square of lanes x lanes values in registers, by halves (Eklundh). A call would pass it through memory.
+template <class T, int step = 1> [[gnu::always_inline]] inline void transpose_square(Vec<T> (&rows)[lanes<T>]) {
   constexpr auto sequence = std::make_integer_sequence<int, lanes<T>>{};
 #pragma GCC unroll 16
   for (int i = 0; i < lanes<T>; ++i) {
