@@ -98,7 +98,8 @@ from .fields.spectra import (
 from .fields.statistics import Statistics as Statistics
 from .fields.vector import Tensor as Tensor
 from .fields.vector import Vector as Vector
-from .flow.isotropic import RandomVelocity as RandomVelocity
+from .flow.initial.isotropic import RandomVelocity as RandomVelocity
+from .flow.initial.noise import noise as noise
 from .flow.model import Model as Model
 from .io.placement import (
     Block as Block,

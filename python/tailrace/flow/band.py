@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .initial import coordinates
-from .isotropic import RandomVelocity
+from .initial.isotropic import RandomVelocity
+from .initial.values import coordinates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

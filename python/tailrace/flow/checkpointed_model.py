@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tailrace.case.case import Case
     from tailrace.case.scripts import Force
     from tailrace.flow.checkpoint import Packed
-    from tailrace.flow.model import InitialFlow
+    from tailrace.flow.initial.beginning import InitialFlow
 
 
 class CheckpointedModel(Model):

@@ -11,7 +11,7 @@ import numpy as np
 from tailrace.core import Grid, InputError
 from tailrace.parallel import agree
 
-from .initial import coordinates
+from .initial.values import coordinates
 
 if TYPE_CHECKING:
     from mpi4py import MPI

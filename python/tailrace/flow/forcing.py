@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.case.scripts import Force
 
-from . import initial
+from .initial.values import evaluate
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,6 +32,6 @@ class Forcing:
         :raises InputError: on any rank the function fails or returns something else, or numbers that are not finite; or
             the force normal to a free-slip boundary is not zero there.
         """
-        return initial.evaluate(
+        return evaluate(
             lambda x, y, z: self._work(x, y, z, time), self._grid, self._box, f"{self.name} at t = {time:g}", self._comm
         )

@@ -16,16 +16,14 @@ from tailrace.fields.parity import polar
 from tailrace.fields.vector import Vector
 from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree
-from tailrace.steps.step import Step
-from tailrace.text import named
 
-from . import first_step, from_series, initial
-from .band import BandForce
+from . import first_step
 from .body import put_into
 from .checkpoint import State
 from .ends import Ends
 from .field_cache import FieldCache
-from .forcing import Forcing
+from .given_forces import GivenForces
+from .initial.beginning import Beginning
 from .measuring.energy import EnergyBudget
 from .measuring.measures import Measures
 from .memory import check_memory
@@ -40,12 +38,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tailrace.case.case import Case
-    from tailrace.case.scripts import Force, Velocity
+    from tailrace.case.scripts import Force
     from tailrace.io.placement import Block
 
     from .checkpoint import OpenCheckpoint
-
-    InitialFlow = Velocity | Sequence[NDArray[Any]] | Vector | Step
+    from .initial.beginning import InitialFlow
 
 
 class FlowError(RuntimeError):
@@ -103,9 +100,7 @@ class Model:
         self.box = self.flow.box
         self._velocity: Vector | None = None
         self._finite_step = 0  # the last step that was checked and found finite
-        self._forcing = self._find_forcing(forcing)
-        band = case.forcing.band
-        self._band = BandForce(band, self.grid, self.box) if band else None
+        self._forces = GivenForces(case, self.flow, self.grid, comm, forcing)
         self._forced = False  # whether the solver has the force already
         self._time_step = TimeStep(case, self.grid, comm)
         self._ends = Ends(case, self.flow, self.grid, comm)
@@ -113,15 +108,16 @@ class Model:
             shape, word = agree(comm, lambda: shape_of(case)), case.body.shape
             put_into(self.flow, shape, f"the body '{word}'", case.body.refinement)
         self.measures = Measures(case, self.flow, self.grid, comm)
-        self.energy = EnergyBudget(case, self.flow, given=self._forcing is not None)
-        self._jumps = 0.0  # the power of the band force in the last step
+        self.energy = EnergyBudget(case, self.flow, given=self._forces.function is not None)
+        self._beginning = Beginning(case, self.flow, self.grid, comm)
+        self._remarks: list[str] = []  # about how the flow begins
         if checkpoint:
             self.restore(checkpoint)
         else:
             self._initialise(flow)
         self._set_coriolis(self.time)
         self._time_step.begin(self._rate)
-        if self._forcing or self._band:
+        if self._forces:
             self.flow.add_force()
             self._forced = True
             self._set_force(0.0)  # the pressure of the first state needs it
@@ -149,45 +145,11 @@ class Model:
         return ProcessGrid(handle, rows, cols), transpose
 
     def _initialise(self, flow: InitialFlow | None) -> None:
-        told = self.case.case
-        if flow is not None:
-            self._fill(flow, f"flow '{named(flow)[0]}'" if callable(flow) else "flow")
-        elif told.from_ is not None:
-            path = self.case.directory / told.from_
-            with from_series.opened(path, told.from_step, told.from_time, self.comm) as step:
-                self._fill(step, f"{path}, step {step.index},")
-        else:
-            own = agree(self.comm, self.case.initial_velocity)
-            self._fill(own or initial.ready_made(self.case, self.grid), str(told.flow))
-        for number, scalar in enumerate(self.case.scalar):
-            self.flow.scalar(number)[...] = initial.scalar(scalar, number, self.case, self.grid, self.box, self.comm)
-        if told.project:
+        self._remarks = self._beginning.set(flow)
+        if self.case.case.project:
             self.project()  # a formula free of divergence is so in the schemes up to their order only
         else:
             self.velocity_changed()
-
-    def _fill(self, flow: InitialFlow, name: str) -> None:
-        """Set the velocity.
-
-        :param name: of the flow, for messages.
-        """
-        if isinstance(flow, Step | Vector):
-            flow = from_series.components(flow, self.grid, self.box, name, self.comm)
-        # Without the projection the first stage takes away what goes through a free-slip boundary.
-        values = initial.evaluate(flow, self.grid, self.box, name, self.comm, self.case.case.project)
-        ours = [self.flow.velocity(i) for i in range(3)]
-        # A component that is itself a part of the velocity would change while the others are set.
-        given = [one.copy() if any(np.may_share_memory(one, each) for each in ours) else one for one in values]
-        for component, value in zip(ours, given, strict=True):
-            component[...] = value
-
-    def _find_forcing(self, given: Force | None) -> Forcing | None:
-        if given is not None:
-            if not callable(given):
-                raise InputError(f"forcing must be a function of x, y, z, t; found {given!r}")
-            return Forcing(given, f"forcing '{named(given)[0]}'", self.grid, self.box, self.comm)
-        own = agree(self.comm, self.case.body_force)
-        return Forcing(own, str(self.case.case.forcing), self.grid, self.box, self.comm) if own else None
 
     def _set_coriolis(self, time: float) -> None:
         if self.case.forcing.coriolis_until is not None:
@@ -195,27 +157,10 @@ class Model:
 
     def _set_force(self, since_now: float, dt: float | None = None) -> None:
         """Set the force at a time in a step of this size, by default the nominal one."""
-        parts = [self._forcing(self.time + since_now)] if self._forcing else []
-        if self._band:
-            parts.append(self._band(self.step, self.dt if dt is None else dt))
-        self._sum_forces(parts)
-
-    def _sum_forces(self, parts: Sequence[Sequence[NDArray[Any]]]) -> None:
-        for i in range(3):
-            self.flow.force(i)[...] = sum(part[i] for part in parts)
-
-    def _power(self) -> tuple[float, float]:
-        """<u . f> of the function now, and of the band force in the last step. Collective."""
-        if self._forcing is None:
-            return 0.0, self._jumps
-        self._sum_forces([self._forcing(self.time)])
-        smooth = float(self.flow.force_power())
-        if self._band:
-            self._set_force(0.0)
-        return smooth, self._jumps
+        self._forces.set(self.time + since_now, self.step, self.dt if dt is None else dt)
 
     def _prepare(self, dt: float, start: float, end: float) -> None:
-        if self._forcing or self._band:
+        if self._forces:
             self._set_force(start, dt)
         self._ends.set(self.time + start, self.time + end)
 
@@ -233,7 +178,7 @@ class Model:
     @property
     def description(self) -> dict[str, Any]:
         """What a checkpoint says about the case, so that only a case that fits can resume it. Local."""
-        described = description_of(self.case, self._forcing.name if self._forcing else "")
+        described = description_of(self.case, self._forces.name)
         described |= {"energy": self.energy.state}
         return described | ({"measures": self.measures.state} if self.measures.state else {})
 
@@ -323,11 +268,12 @@ class Model:
         In units of the velocity scale U = 1 and the length scale L = 1.
         """
         averages = self.flow.averages(self.dt)
-        energy = self.energy(self.step, self.time, self._power(), averages)
+        power = self._forces.power(self.time, self.step, self.dt)
+        energy = self.energy(self.step, self.time, power, averages)
         return {"step": self.step, "time": self.time, "dt": self.dt, **averages, **self.measures(self.time), **energy}
 
     def concerns(self) -> list[str]:
-        """What makes the step to come meaningless, where the flow has not begun to move; a line for each reason."""
+        """What makes the flow depend on the ranks, or the first step meaningless; a line for each reason."""
         kinds = self.grid.boundaries  # walls balance a constant force across them
         pull = [abs(a) * (kind == "periodic") for a, kind in zip(self.case.forcing.acceleration, kinds, strict=True)]
         for number, scalar in enumerate(self.case.scalar):
@@ -337,7 +283,8 @@ class Model:
         for d in range(3) if self._forced else ():
             pull[d] += max(map(abs, self._extremes(self.flow.force(d))))
         x, y, z = pull
-        return first_step.concerns(self.case, self.grid, first_step.FirstState(self.dt, self._rate(), (x, y, z)))
+        state = first_step.FirstState(self.dt, self._rate(), (x, y, z))
+        return [*self._remarks, *first_step.concerns(self.case, self.grid, state)]
 
     def _extremes(self, values: NDArray[Any]) -> tuple[float, float]:
         """The least and the largest of all ranks."""
@@ -387,7 +334,7 @@ class Model:
 
     @velocity.setter
     def velocity(self, values: InitialFlow) -> None:
-        self._fill(values, "the velocity")
+        self._beginning.fill(values, "the velocity")
         self.velocity_changed()
 
     def project(self) -> None:
@@ -421,18 +368,8 @@ class Model:
             )
         prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
         self._set_coriolis(self.time + dt / 2)
-        if self._band:
-            self._step_by_jumps(self._band(self.step, dt), dt, prepare)
-        else:
-            self.flow.step(dt, prepare)
+        work = self._forces.work_of_step(self.step, dt, lambda: self.flow.step(dt, prepare))
+        if work is not None:
+            self.energy.gave(work)
         self.time = after
         return dt
-
-    def _step_by_jumps(self, force: list[NDArray[Any]], dt: float, prepare: Any) -> None:
-        """A step with the band force, which is another one in each step, and what work it does."""
-        self._sum_forces([force])
-        before = self.flow.force_power()
-        self.flow.step(dt, prepare)
-        self._sum_forces([force])
-        self._jumps = (before + self.flow.force_power()) / 2
-        self.energy.gave(self._jumps * dt)

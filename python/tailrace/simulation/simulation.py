@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tailrace.case.case import Case
     from tailrace.case.scripts import Force
-    from tailrace.flow.model import InitialFlow
+    from tailrace.flow.initial.beginning import InitialFlow
 
 __all__ = ["FlowError", "Simulation", "run"]
 

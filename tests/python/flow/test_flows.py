@@ -5,7 +5,7 @@ import pytest
 from mpi4py import MPI
 
 from tailrace import core as _core
-from tailrace.flow import initial as flows
+from tailrace.flow.initial import ready, values
 
 KINDS = {
     "periodic": ("periodic",) * 3,
@@ -25,17 +25,17 @@ def whole(grid):
 
 
 def test_coordinates_of_a_box(grid):
-    x, y, z = flows.coordinates(grid, ((3, 1, 2), (4, 5, 6)))
+    x, y, z = values.coordinates(grid, ((3, 1, 2), (4, 5, 6)))
     assert (x.shape, y.shape, z.shape) == ((1, 1, 4), (1, 5, 1), (6, 1, 1))
-    for d, (values, first) in enumerate(((x, 3), (y, 1), (z, 2))):
+    for d, (line, first) in enumerate(((x, 3), (y, 1), (z, 2))):
         cells = grid.nodes[d] if grid.boundaries[d] == "periodic" else grid.nodes[d] - 1
         spacing = LENGTHS[d] / cells
-        assert np.allclose(values.ravel(), (first + np.arange(values.size)) * spacing, rtol=1e-14)
+        assert np.allclose(line.ravel(), (first + np.arange(line.size)) * spacing, rtol=1e-14)
 
 
 def test_taylor_green_fits_any_box(grid):
-    velocity = flows.taylor_green(grid)
-    u, v, w = flows.evaluate(velocity, grid, whole(grid), "test", MPI.COMM_SELF)
+    velocity = ready.taylor_green(grid)
+    u, v, w = values.evaluate(velocity, grid, whole(grid), "test", MPI.COMM_SELF)
     assert (w == 0).all()
     assert abs(u).max() > 0.5
     # Free of divergence, by finite differences of the function itself.
@@ -63,13 +63,13 @@ def test_taylor_green_fits_any_box(grid):
 
 def test_classic_vortex():
     grid = _core.Grid((16, 16, 16), (2 * np.pi,) * 3, ("periodic",) * 3)
-    u, v, _ = flows.taylor_green(grid)(np.array([1.0]), np.array([2.0]), np.array([3.0]))
+    u, v, _ = ready.taylor_green(grid)(np.array([1.0]), np.array([2.0]), np.array([3.0]))
     assert u[0] == pytest.approx(np.sin(1) * np.cos(2) * np.cos(3), rel=1e-14)
     assert v[0] == pytest.approx(-np.cos(1) * np.sin(2) * np.cos(3), rel=1e-14)
 
 
 def test_numbers_and_small_arrays_are_spread(grid):
-    u, v, w = flows.evaluate(
+    u, v, w = values.evaluate(
         lambda x, y, z: (np.sin(2 * np.pi * 0 * x), 0, np.zeros((1, 1, 1))), grid, whole(grid), "own", MPI.COMM_SELF
     )
     assert u.shape == v.shape == w.shape == tuple(reversed(grid.nodes))
@@ -84,7 +84,7 @@ def test_where_it_is_not_finite_is_reported_in_global_coordinates():
         return np.where(bad, np.nan, 0.0), 0.0, 0.0
 
     with pytest.raises(_core.InputError, match=r"own returned ux = nan at x = 5, y = 7, z = 9"):
-        flows.evaluate(velocity, grid, ((4, 4, 4), (4, 6, 8)), "own", MPI.COMM_SELF)
+        values.evaluate(velocity, grid, ((4, 4, 4), (4, 6, 8)), "own", MPI.COMM_SELF)
 
 
 @pytest.mark.parametrize("direction", [0, 1, 2])
@@ -99,4 +99,4 @@ def test_each_wall_is_watched(direction, end):
 
     message = rf"u{'xyz'[direction]} is 0.001 on the {end} {'xyz'[direction]} boundary"
     with pytest.raises(_core.InputError, match=message):
-        flows.evaluate(velocity, grid, whole(grid), "own", MPI.COMM_SELF)
+        values.evaluate(velocity, grid, whole(grid), "own", MPI.COMM_SELF)

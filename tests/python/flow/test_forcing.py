@@ -122,9 +122,9 @@ def test_a_resume_needs_the_forcing_again(tmp_path, monkeypatch):
     [
         ("1 / 0", "ZeroDivisionError"),
         ("(x, y)", "must return three arrays (x, y, z of a vector); found 2 values"),
-        ("(np.zeros(3), 0, 0)", "ux that does not fit the grid"),
+        ("(np.zeros(3), 0, 0)", "has the shape (3,); expected ("),
         ("(0, np.nan, 0)", "returned uy = nan at x = 0, y = "),
-        ("(0, 0, 1j)", "complex numbers for uz"),
+        ("(0, 0, 1j)", "is complex; give its real part"),
         ("(0, 1.0, 0)", "y boundary, which is free-slip; the velocity normal to it must be 0 there"),
     ],
 )

@@ -8,8 +8,8 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace import core as _core
-from tailrace.flow import isotropic
-from tailrace.flow.isotropic import RandomVelocity
+from tailrace.flow.initial import isotropic
+from tailrace.flow.initial.isotropic import RandomVelocity
 
 LENGTHS = (2 * np.pi, 2 * np.pi, np.pi)
 CASE = """

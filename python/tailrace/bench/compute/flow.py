@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.core import Flow32, Flow64, FlowOptions, Grid, InputError, ProcessGrid, ScalarOptions, tune_process_grid
-from tailrace.flow import initial
+from tailrace.flow.initial.ready import taylor_green
+from tailrace.flow.initial.values import evaluate
 from tailrace.io.placement import Triple, triple
 
 from ..output.peak import Peak
@@ -110,7 +111,7 @@ class MadeFlow:
         self._dt = _CFL * min(min(grid.distances(d)) for d in range(3))
         self._length = grid.lengths[0]
         if kind.name in BOXES:
-            values = initial.evaluate(initial.taylor_green(grid), grid, self.core.box, "taylor-green", comm)
+            values = evaluate(taylor_green(grid), grid, self.core.box, "taylor-green", comm)
             for component in range(3):
                 self.core.velocity(component)[...] = values[component]
             return

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import tailrace as tr
-from tailrace.flow.from_series import components
+from tailrace.flow.initial.from_series import components
 from tailrace.flow.memory import check_memory
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from tailrace.case.random_flow import MOST_SHELLS, shells_of
 from tailrace.core import InputError
 
+from .window import Window
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -30,7 +32,7 @@ _CHUNK = 1 << 15  # points that are summed at once, so that they stay in the cac
 
 
 class RandomVelocity:
-    """A random velocity on a periodic box, as a function of x, y and z; for `[case] flow`, or on its own. Local.
+    """A random velocity on a box, as a function of x, y and z; for `[case] flow`, or on its own. Local.
 
     The wave numbers k are those of `tr.spectrum`: shell n has the modes with round(|k| / w) = n, where
     w = 2 pi / (longest side). So tr.spectrum(velocity).density is `spectrum` at n w, to rounding.
@@ -42,6 +44,9 @@ class RandomVelocity:
         kinetic energy <u . u> / 2. It is called once, with the wave numbers w, 2 w, ..., `shells` w.
     :param shells: how many shells have energy; a grid needs more than 2 * shells + 1 points along the longest side.
     :param seed: another one gives another field of the same spectrum.
+    :param boundaries: "periodic" or any other word for x, y and z. The velocity is zero at the ends of directions that
+        are not periodic: it is multiplied by sin^2(pi s / length) there.
+    :param solenoidal: with such directions, take the curl of the vector potential times this instead.
     :raises InputError: more than 64 shells, or a spectrum that is negative, not finite, or of another size.
 
     >>> ops = tr.Operators((16, 12, 10), (2 * np.pi,) * 3, ("periodic",) * 3)
@@ -50,7 +55,17 @@ class RandomVelocity:
     array([0.5     , 0.25    , 0.166667])
     """
 
-    def __init__(self, lengths: Sequence[float], spectrum: Callable[[Array], Any], shells: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        lengths: Sequence[float],
+        spectrum: Callable[[Array], Any],
+        shells: int,
+        seed: int = 0,
+        *,
+        boundaries: Sequence[str] = ("periodic", "periodic", "periodic"),
+        solenoidal: bool = False,
+    ) -> None:
+        self._window = Window(lengths, boundaries)
         width = 2 * math.pi / max(lengths)
         if not 1 <= shells <= MOST_SHELLS:
             raise InputError(f"a random velocity has 1 to {MOST_SHELLS} shells of wave numbers; found {shells}")
@@ -63,11 +78,10 @@ class RandomVelocity:
         share = energies * width / np.maximum(np.bincount(shell, minlength=shells + 1)[1:], 1)
         amplitudes = _directions(k, seed) * np.sqrt(share[shell - 1])[:, None]
         self._most = np.abs(modes).max(axis=0)
-        place = (modes[:, 2] + self._most[2], modes[:, 1] + self._most[1], modes[:, 0])
-        self._amplitudes = np.zeros((2, 3, 2 * self._most[2] + 1, 2 * self._most[1] + 1, self._most[0] + 1))
-        for component in range(3):  # twice the real part: the other half of the modes are complex conjugates
-            self._amplitudes[0, component][place] = 2 * amplitudes[:, component].real
-            self._amplitudes[1, component][place] = 2 * amplitudes[:, component].imag
+        self._amplitudes = self._table(modes, amplitudes)
+        self._potential = None  # the vector potential, whose curl is the velocity
+        if solenoidal and not self._window.is_one:
+            self._potential = self._table(modes, 1j * np.cross(k, amplitudes) / (k * k).sum(axis=1)[:, None])
 
     def __call__(self, x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """The velocity at the points of x (1, 1, nx), y (1, ny, 1) and z (nz, 1, 1): three arrays (nz, ny, nx).
@@ -79,25 +93,49 @@ class RandomVelocity:
             if line.ndim != 3 or line.size != line.shape[axis]:
                 raise InputError(f"a random velocity takes {name} as a line along axis {axis}; found {line.shape}")
             self._check_spacing(name, line.ravel())
-        x_waves, y_waves, z_waves = (self._waves(line.ravel().tolist(), d) for d, line in enumerate(lines))
-        nx, ny, nz = (line.size for line in lines)
+        waves = [self._waves(line.ravel().tolist(), d) for d, line in enumerate(lines)]
+        u, v, w = self._sum_modes(self._amplitudes, waves)
+        if self._window.is_one:
+            return u, v, w
+        window = self._window(*lines)
+        u, v, w = u * window, v * window, w * window
+        if self._potential is None:
+            return u, v, w
+        a, b, c = self._sum_modes(self._potential, waves)
+        dx, dy, dz = self._window.gradient(*lines)
+        return u + (dy * c - dz * b), v + (dz * a - dx * c), w + (dx * b - dy * a)
+
+    def _table(self, modes: NDArray[np.int64], amplitudes: NDArray[np.complex128]) -> Array:
+        """Amplitudes by part (real, imaginary), component, and mode in z, y and x."""
+        place = (modes[:, 2] + self._most[2], modes[:, 1] + self._most[1], modes[:, 0])
+        table = np.zeros((2, 3, 2 * self._most[2] + 1, 2 * self._most[1] + 1, self._most[0] + 1))
+        for component in range(3):  # twice the real part: the other half of the modes are complex conjugates
+            table[0, component][place] = 2 * amplitudes[:, component].real
+            table[1, component][place] = 2 * amplitudes[:, component].imag
+        return table
+
+    def _sum_modes(self, table: Array, waves: list[Array]) -> Array:
+        """The three components, each (nz, ny, nx)."""
+        x_waves, y_waves, z_waves = waves
+        nx, ny, nz = (one.shape[-1] for one in waves)
         out = np.empty((3, nz, ny, nx))
         step = max(1, _CHUNK // (nx * ny))
         for start in range(0, nz, step):
             planes = slice(start, min(start + step, nz))
             # (part, component, mode in z, in y, in x) -> (part, component, plane, mode in y, in x) -> ... -> points
-            sums = self._amplitudes
+            sums = table
             sums = _sum((sums[:, :, None, m], z_waves[:, m, planes, None, None]) for m in range(sums.shape[2]))
             sums = _sum((sums[:, :, :, m, None], y_waves[:, m, :, None]) for m in range(sums.shape[3]))
             out[:, planes] = _real_sum((sums[..., m, None], x_waves[:, m]) for m in range(sums.shape[4]))
-        return out[0], out[1], out[2]
+        return out
 
     def _check_spacing(self, name: str, points: Array) -> None:
         d = "xyz".index(name)
-        if points.size > 1 and self._most[d] * self._base[d] * abs(points[1] - points[0]) >= math.pi:
+        spacing = np.abs(np.diff(points)).max(initial=0.0)
+        if self._most[d] * self._base[d] * spacing >= math.pi:
             raise InputError(
-                f"a random velocity has {self._most[d]} modes in {name}, too many for a spacing of "
-                f"{abs(points[1] - points[0]):.3g}: use more points or fewer shells"
+                f"a random velocity has {self._most[d]} modes in {name}, too many for a spacing of {spacing:.3g}: use "
+                "more points or fewer shells"
             )
 
     def _waves(self, points: list[float], d: int) -> Array:

@@ -1,30 +1,21 @@
-"""Initial velocities and scalars: the Taylor-Green vortex, and functions of users of (x, y, z)."""
+"""What functions of (x, y, z) give at the nodes of a rank: velocities, forces and scalars."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailrace.case.scripts import Velocity
-from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN, XCOMPACT3D
 from tailrace.core import Grid, InputError
 from tailrace.io.names import COMPONENTS
 from tailrace.parallel import agree
-
-from .isotropic import isotropic
-from .shear_flows import shear_flow
-from .xcompact3d_flows import evenly, xcompact3d_flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mpi4py import MPI
     from numpy.typing import NDArray
-
-    from tailrace.case.case import Case
-    from tailrace.case.flow_sections import ScalarSection
 
 
 def coordinates(grid: Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], ...]:
@@ -35,76 +26,41 @@ def coordinates(grid: Grid, box: tuple[Any, Any]) -> tuple[NDArray[np.float64], 
     return x[None, None, :], y[None, :, None], z[:, None, None]
 
 
-def ready_made(case: Case, grid: Grid) -> Velocity:
-    """The flow that a case names and that is not a user's. Local."""
-    told = case.case
-    if told.flow == ISOTROPIC:
-        assert told.parameters is not None  # `CaseSection` sees to it
-        return isotropic(told.parameters, case.grid)
-    if told.flow == TAYLOR_GREEN:
-        return taylor_green(grid)
-    if told.flow == XCOMPACT3D:
-        return xcompact3d_flow(told.parameters, grid)
-    return shear_flow(str(told.flow), told.parameters, grid)
+def scalar_values(work: Callable[..., Any], grid: Grid, box: tuple[Any, Any], name: str) -> NDArray[np.float64]:
+    """What a function of x, y and z gives on a box, (nz, ny, nx). Local.
 
-
-def scalar(
-    section: ScalarSection, number: int, case: Case, grid: Grid, box: tuple[Any, Any], comm: MPI.Comm
-) -> NDArray[np.float64] | float:
-    """The initial values of a scalar on this rank's box, (nz, ny, nx), or a number. Collective.
-
-    :raises ConfigError: the file of its function fails when it is loaded.
-    :raises InputError: on any rank the function fails, or returns what does not fit or is not finite.
+    :raises InputError: it fails, or returns what does not fit or is not finite.
     """
-    if not isinstance(section.initial, str):
-        return section.initial
-    x, y, z = coordinates(grid, box)
-    if section.initial == "front":
-        assert section.front is not None and section.thickness is not None  # `ScalarSection` sees to it
-        half = 0.5 if section.level is None else 0.5 * section.level
-        return np.asarray(half * (1 - np.tanh((x - section.front) / section.thickness)) + 0 * (y + z))
-    if section.initial == "waves":
-        return np.asarray(np.sin(x) * np.sin(evenly(grid, y)) * np.cos(z))
-    if section.initial == "linear":
-        lower, upper = (end if isinstance(end, float) else 0.0 for end in section.ends(case.grid)[1])
-        return np.asarray(lower + (upper - lower) * y / grid.lengths[1] + 0 * (x + z))
-    key = f"scalar[{number}].initial"
-    work = agree(comm, lambda: case.function(key, str(section.initial)))
-    return agree(comm, lambda: _values(work, grid, box, f"{section.initial} ({key})"))
-
-
-def _values(work: Callable[..., Any], grid: Grid, box: tuple[Any, Any], name: str) -> NDArray[np.float64]:
     x, y, z = coordinates(grid, box)
     try:
         found = work(x, y, z)
-        values = np.broadcast_to(np.asarray(found, dtype=np.float64), (z.size, y.size, x.size))
     except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
-    if not np.isfinite(values).all():
+    result = fitting(found, (z.size, y.size, x.size), name)
+    if not np.isfinite(result).all():
         raise InputError(f"{name} returned numbers that are not finite")
-    return values
+    return result
 
 
-def taylor_green(grid: Grid) -> Velocity:
-    """The Taylor-Green vortex on a box of any size.
+def fitting(found: Any, shape: tuple[int, int, int], what: str) -> NDArray[np.float64]:
+    """What was returned, as real numbers of this shape (nz, ny, nx). Local.
 
-    u = sin ax cos by cos cz,  v = -(a/b) cos ax sin by cos cz,  w = 0, which is free of divergence and obeys free-slip
-    boundaries. a, b, c are the wave numbers nearest to 1 that fit the box: 2 pi / L times a whole number where
-    periodic, pi / L times one where free-slip. On boxes of 2 pi (or pi, free-slip) this is the classic vortex.
+    :param what: what it is, and who gave it.
+    :raises InputError: it is complex, not numbers, or of another shape.
     """
-    a, b, c = (_wave_number(grid.lengths[d], grid.boundaries[d]) for d in range(3))
-
-    def velocity(x: NDArray[Any], y: NDArray[Any], z: NDArray[Any]) -> tuple[Any, Any, Any]:
-        u = np.sin(a * x) * np.cos(b * y) * np.cos(c * z)
-        v = -(a / b) * np.cos(a * x) * np.sin(b * y) * np.cos(c * z)
-        return u, v, np.zeros_like(u)
-
-    return velocity
-
-
-def _wave_number(length: float, boundary: str) -> float:
-    base = (2 if boundary == "periodic" else 1) * math.pi / length
-    return base * max(1, round(1 / base))
+    if np.iscomplexobj(found):
+        raise InputError(f"{what} is complex; give its real part")
+    try:
+        array = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers; found {type(found).__name__}: {error}") from None
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise InputError(
+            f"{what} has the shape {array.shape}; expected {shape}, the nodes of this rank in z, y and x, or what "
+            "NumPy extends to it"
+        ) from None
 
 
 def evaluate(
@@ -144,13 +100,8 @@ def _components(
         verb = "return" if callable(velocity) else "be"
         raise InputError(f"{name} must {verb} three arrays (x, y, z of a vector); found {found}")
     components = []
-    for label, values in zip(COMPONENTS, result, strict=True):
-        if np.iscomplexobj(values):
-            raise InputError(f"{name} returned complex numbers for {label}; return their real part")
-        try:
-            component = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} returned {label} that does not fit the grid (nz, ny, nx): {error}") from None
+    for label, found in zip(COMPONENTS, result, strict=True):
+        component = fitting(found, shape, f"{label} of {name}")
         bad = np.argwhere(~np.isfinite(component))
         if bad.size:
             k, j, i = bad[0]

@@ -13,11 +13,10 @@ from tailrace.core import Grid, InputError, resample
 from tailrace.fields.parity import polar
 from tailrace.fields.points import NODES
 from tailrace.fields.vector import Vector
+from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.parallel import agree, on_root
 from tailrace.steps import series
 from tailrace.steps.step import Step
-
-from .checkpoint import CheckpointStore
 
 if TYPE_CHECKING:
     from mpi4py import MPI
