@@ -51,7 +51,7 @@ def nearest_node(grid: UniformGrid, axis: str, place: float) -> Node:
     """
     d = "xyz".index(axis)
     assert grid.lengths is not None  # a case knows its boundaries
-    along, length = grid.along[d], grid.lengths[d]
+    along, length = grid.coordinates[d], grid.lengths[d]
     slack = _ROUNDING * length
     if not -slack <= place <= length + slack:
         raise ValueError(f"at.{axis}: must be from 0 to {length:g}, the length of the box in {axis} (found {place:g})")

@@ -64,14 +64,14 @@ def _grid_as_dict(grid: UniformGrid) -> dict[str, Any]:
     found: dict[str, Any] = {"points": grid.points, "origin": grid.origin, "spacing": grid.spacing, "axes": "x, y, z"}
     if not isinstance(grid, StretchedGrid):
         return found
-    own = zip("xyz", grid.coordinates, strict=True)
+    own = zip("xyz", grid.uneven, strict=True)
     found["coordinates"] = {axis: [float(one) for one in along] for axis, along in own if len(along)}
     return found
 
 
 def _stretched_rows(grid: UniformGrid) -> list[str]:
     rows = []
-    for axis, along in zip("xyz", grid.coordinates if isinstance(grid, StretchedGrid) else (), strict=False):
+    for axis, along in zip("xyz", grid.uneven, strict=True):
         if len(along) > 1:
             apart = [b - a for a, b in itertools.pairwise(along)]
             rows.append(f"{axis} = {_some(along)} ({min(apart):.4g} to {max(apart):.4g} apart)")

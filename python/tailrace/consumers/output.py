@@ -172,12 +172,12 @@ def _with_closing(
 
 
 def _grid_of(grid: series.UniformGrid, region: series.Region) -> series.UniformGrid:
-    origin = tuple(float(along[s]) for along, s in zip(grid.along, region.start, strict=True))
+    origin = tuple(float(along[s]) for along, s in zip(grid.coordinates, region.start, strict=True))
     spacing = tuple(h * n for h, n in zip(grid.spacing, region.stride, strict=True))
     place: tuple[Any, Any, Any] = (region.count, origin, spacing)
     if not isinstance(grid, series.StretchedGrid):
         return series.UniformGrid(*place)
-    along = zip(grid.coordinates, region.start, region.count, region.stride, strict=True)
+    along = zip(grid.uneven, region.start, region.count, region.stride, strict=True)
     x, y, z = (tuple(one[s : s + (n - 1) * step + 1 : step]) for one, s, n, step in along)
     return series.StretchedGrid(*place, (x, y, z))
 

@@ -143,7 +143,7 @@ class Selection:
         place: tuple[Any, Any, Any] = (cut.count, (ox, oy, oz), (hx, hy, hz))
         if not isinstance(grid, StretchedGrid):
             return UniformGrid(*place)
-        along = zip(grid.coordinates, cut.start, cut.count, cut.stride, strict=True)
+        along = zip(grid.uneven, cut.start, cut.count, cut.stride, strict=True)
         x, y, z = (tuple(one[s : s + (c - 1) * n + 1 : n]) for one, s, c, n in along)
         return StretchedGrid(*place, (x, y, z))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -282,4 +281,4 @@ def _with_ends(plan: Plan) -> UniformGrid | None:
     boundaries = tuple(str(plan.attributes.get("boundaries", "")).split(","))
     if plan.grid is None or len(boundaries) != 3:
         return plan.grid
-    return replace(plan.grid, boundaries=boundaries)
+    return plan.grid.with_boundaries(boundaries)

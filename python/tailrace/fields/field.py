@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.core import Grid, InputError
+from tailrace.core import InputError
+from tailrace.io.placement import UniformGrid
 from tailrace.notebook import card, picture
 from tailrace.text import visible
 
@@ -113,9 +114,9 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         return self._data
 
     @property
-    def grid(self) -> Grid:
-        """Nodes, lengths, boundaries and stretching."""
-        return self.operators.grid
+    def grid(self) -> UniformGrid:
+        """The nodes: points, coordinates, lengths, boundaries; a `StretchedGrid` where y is stretched. Local."""
+        return UniformGrid.of(self.operators.grid)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -183,7 +184,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         """For notebooks: what it is, and a picture of this rank's middle plane. Local; reads no more than that."""
         x, y, z = self.operators.shape(self.centred)
         rows = [("points", f"{x} x {y} x {z} in x, y, z"), ("type", self.dtype)]
-        rows.append(("boundaries", ", ".join(self.grid.boundaries)))
+        rows.append(("boundaries", ", ".join(self.operators.grid.boundaries)))
         if self.operators.comm.size > 1:
             rows.append(("rank", f"{self.operators.comm.rank} of {self.operators.comm.size}, with its part"))
         if not self.size:

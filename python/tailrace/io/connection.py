@@ -49,8 +49,7 @@ def connect(
     place = None
     if grid is not None:
         origin, spacing = (tuple(float(v) for v in values) for values in (grid.origin, grid.spacing))
-        coordinates = getattr(grid, "coordinates", ((), (), ()))
-        place = (triple(grid.points), origin, spacing, tuple([float(x) for x in along] for along in coordinates))
+        place = (triple(grid.points), origin, spacing, tuple(map(list, grid.uneven)))
     texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
     if texts.get("closing") == "true":  # the engine knows no boundaries
         if grid is None or grid.boundaries is None:

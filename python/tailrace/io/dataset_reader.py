@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tailrace.core import Error, InputError, IoError
 from tailrace.parallel import agree, on_root
 
-from .placement import Box, Stored, StretchedGrid, boxes_of, triple
+from .placement import Box, Stored, boxes_of, triple
 from .readable import GridTuple
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class DatasetReader:
         grid = self.dataset.grid
         if grid is None:
             return None
-        along = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
-        return list(grid.points), list(grid.origin), list(grid.spacing), [list(one) for one in along]
+        return list(grid.points), list(grid.origin), list(grid.spacing), [list(one) for one in grid.uneven]
 
     def variables(self, step: int) -> list[tuple[str, str, list[int], bool]]:
         """Name, type, shape and whether it is a list, of what is stored."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tailrace.core import Grid, InputError
 
 Triple = tuple[int, int, int]
+Places = tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
 SAME_PLACE = 1e-6  # relative to the length of the box: some formats store places in single precision
 
 
@@ -103,13 +104,32 @@ class UniformGrid:
         return x, y, z
 
     @property
-    def along(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Coordinates of the points in x, y, z."""
+    def coordinates(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of the points in x, y, z: an array for each direction, whether their spacing is equal or not."""
         x, y, z = (
-            o + h * np.arange(n, dtype=np.float64)
-            for n, o, h in zip(self.points, self.origin, self.spacing, strict=True)
+            np.array(own, np.float64) if len(own) else o + h * np.arange(n, dtype=np.float64)
+            for own, n, o, h in zip(self.uneven, self.points, self.origin, self.spacing, strict=True)
         )
         return x, y, z
+
+    @property
+    def uneven(self) -> Places:
+        """The coordinates that origin and spacing do not tell; empty in a direction (x, y, z) of equal spacing."""
+        return (), (), ()
+
+    @property
+    def stretching(self) -> str:
+        """The law of the nodes in y, "centre", "walls" or "bottom"; "" without one."""
+        return ""
+
+    @property
+    def beta(self) -> float:
+        """The parameter of the law."""
+        return 0.0
+
+    def with_boundaries(self, boundaries: tuple[str, str, str]) -> UniformGrid:
+        """The same points with these boundaries."""
+        return UniformGrid(self.points, self.origin, self.spacing, boundaries=boundaries)
 
     def checked(self) -> Grid:
         """The grid of operators on these points.
@@ -119,7 +139,7 @@ class UniformGrid:
         return Grid(self.points, self.lengths or (), self.boundaries or ())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class StretchedGrid(UniformGrid):
     """Points at `coordinates[direction][i]`; a direction (x, y, z) without coordinates has equal spacing.
 
@@ -132,27 +152,43 @@ class StretchedGrid(UniformGrid):
 
     >>> y = np.linspace(0.0, 1.0, 13) ** 2
     >>> grid = tr.StretchedGrid((16, 13, 8), spacing=(0.5, 1.0, 0.25), coordinates=((), y, ()))
-    >>> np.array_equal(grid.along[1], y), grid.along[0][:3]
+    >>> np.array_equal(grid.coordinates[1], y), grid.coordinates[0][:3]
     (True, array([0. , 0.5, 1. ]))
     """
 
-    coordinates: tuple[Sequence[float], Sequence[float], Sequence[float]] = ((), (), ())
+    uneven: Places = ((), (), ())
     stretching: str = field(default="", kw_only=True)
     beta: float = field(default=0.0, kw_only=True)
 
-    def __post_init__(self) -> None:
-        if not self.stretching:
-            return
+    def __init__(
+        self,
+        points: Triple,
+        origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        spacing: tuple[float, float, float] = (1.0, 1.0, 1.0),
+        coordinates: Sequence[Sequence[float] | NDArray[Any]] = ((), (), ()),
+        *,
+        boundaries: tuple[str, str, str] | None = None,
+        stretching: str = "",
+        beta: float = 0.0,
+    ) -> None:
+        x, y, z = (tuple(map(float, one)) for one in coordinates)
+        given = {"points": points, "origin": origin, "spacing": spacing, "boundaries": boundaries}
+        for name, value in (given | {"uneven": (x, y, z), "stretching": stretching, "beta": beta}).items():
+            object.__setattr__(self, name, value)
+        if stretching:
+            self._follow_law()
+
+    def _follow_law(self) -> None:
         if self.boundaries is None:
             raise InputError(f"stretching = {self.stretching!r}: its law needs the boundaries of the grid")
-        x, y, z = self.coordinates
+        x, y, z = self.uneven
         law = np.array(self.checked().coordinates(1)) + self.origin[1]
         if len(y) and (len(y) != len(law) or np.abs(np.asarray(y) - law).max() > SAME_PLACE * (law[-1] - law[0])):
             raise InputError(
                 f"the coordinates in y are not those of stretching = {self.stretching!r}, beta = {self.beta:g} between "
                 f"{law[0]:g} and {law[-1]:g}; leave one of them out"
             )
-        object.__setattr__(self, "coordinates", (x, tuple(map(float, y if len(y) else law)), z))
+        object.__setattr__(self, "uneven", (x, y if len(y) else tuple(map(float, law)), z))
 
     @property
     def lengths(self) -> tuple[float, float, float] | None:
@@ -160,26 +196,24 @@ class StretchedGrid(UniformGrid):
         found = super().lengths
         if found is None or self.stretching:
             return found
-        kinds = zip(self.coordinates, self.boundaries or (), found, strict=True)
+        kinds = zip(self.uneven, self.boundaries or (), found, strict=True)
         x, y, z = (
             float(along[-1] - along[0]) if len(along) and kind != "periodic" else length
             for along, kind, length in kinds
         )
         return x, y, z
 
-    @property
-    def along(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Coordinates of the points in x, y, z."""
-        own = zip(self.coordinates, super().along, strict=True)
-        x, y, z = (np.array(along, np.float64) if len(along) else even for along, even in own)
-        return x, y, z
+    def with_boundaries(self, boundaries: tuple[str, str, str]) -> StretchedGrid:
+        """The same points with these boundaries."""
+        law: dict[str, Any] = {"stretching": self.stretching, "beta": self.beta}
+        return StretchedGrid(self.points, self.origin, self.spacing, self.uneven, boundaries=boundaries, **law)
 
     def checked(self) -> Grid:
         """The grid of operators on these points.
 
         :raises InputError: these points make no such grid, or its boundaries or its law are not known.
         """
-        if not self.stretching and any(len(along) for along in self.coordinates):
+        if not self.stretching and any(map(len, self.uneven)):
             raise InputError(
                 "grid: fields on stretched points need their law, a StretchedGrid with stretching = 'centre', 'walls' "
                 "or 'bottom' and beta; without it they are arrays"

@@ -154,9 +154,7 @@ def given_grid(grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None)
 
 def _has_law(grid: UniformGrid) -> bool:
     """Whether the places of the points follow from the lengths of the box, so that fields can be differentiated."""
-    if not isinstance(grid, StretchedGrid) or grid.stretching:
-        return True
-    return not any(len(along) for along in grid.coordinates)
+    return bool(isinstance(grid, StretchedGrid) and grid.stretching) or not any(map(len, grid.uneven))
 
 
 def _tell_box(series: Series, grid: UniformGrid | None) -> None:

@@ -128,7 +128,7 @@ class SeriesGrid:
         if self._told is None or self.given.grid:
             return None
         begins = self.attributes.get("origin", (0.0, 0.0, 0.0))  # of the box, where another program has it elsewhere
-        return tuple(along - begin for along, begin in zip(self._told.along, begins, strict=True))
+        return tuple(along - begin for along, begin in zip(self._told.coordinates, begins, strict=True))
 
     def _check_whole(self, lengths: tuple[float, ...], boundaries: tuple[str, ...]) -> None:
         """Check that the series has the whole box, of which every n-th point is enough: derivatives need it."""
@@ -190,7 +190,7 @@ class SeriesGrid:
         """The places of the points in x, y, z; None where they are not known. Local."""
         told = self._told
         if told is not None and told.points == self.points and not self.given.grid:
-            return told.along
+            return told.coordinates
         if self.grid is None:
             return None
         return tuple(np.array(self.grid.coordinates(d)) for d in range(3))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.core import Grid, InputError
+from tailrace.core import InputError
 from tailrace.fields.field import Field
 from tailrace.fields.parity import EVEN, Signs, axial, polar
 from tailrace.fields.vector import Vector
-from tailrace.io.placement import Block, triple
+from tailrace.io.placement import Block, UniformGrid, triple
 from tailrace.notebook import card
 from tailrace.text import visible
 
@@ -111,9 +111,9 @@ class Step:
         return self._operators
 
     @property
-    def grid(self) -> Grid:
-        """Nodes, lengths, boundaries and stretching."""
-        return self.operators.grid
+    def grid(self) -> UniformGrid:
+        """The nodes: points, coordinates, lengths, boundaries; a `StretchedGrid` where y is stretched. Local."""
+        return UniformGrid.of(self.operators.grid)
 
     @property
     def comm(self) -> MPI.Comm:
@@ -198,7 +198,7 @@ class Step:
         :raises InputError: there is no such field on the grid.
         """
         start, _ = self.operators.box()
-        return Block(self._on_grid(name).data, triple(self.grid.nodes), triple(start))
+        return Block(self._on_grid(name).data, self.grid.points, triple(start))
 
     def _on_grid(self, name: str) -> Field:
         found = self[name]

@@ -20,7 +20,7 @@ def test_planes_and_lines_by_index(dtype):
     assert (tr.plane(f > 0, "z", 2) == (f.data[2] > 0)).all()
     f.data[5] = np.nan
     assert np.isfinite(tr.plane(f, "z", 4)).all(), "values next to it do not matter"
-    assert np.isfinite(tr.plane(f, "z", position=4 * f.grid.spacing(2))).all()
+    assert np.isfinite(tr.plane(f, "z", position=4 * f.grid.spacing[2])).all()
 
 
 def test_wrong_places():

@@ -95,7 +95,7 @@ def test_the_places_of_the_nodes_are_in_a_checkpoint(tmp_path, law):
     store.write(State(1, 0.5, 1, 1, "none", 1), blocks, about)
     with series.open(tmp_path / "step-00000001") as stored:
         assert isinstance(stored.grid, series.StretchedGrid) == bool(law)
-        x, y, z = stored.grid.along
+        x, y, z = stored.grid.coordinates
     np.testing.assert_allclose(x, np.arange(10) * 0.2)
     np.testing.assert_allclose(z, np.arange(8) * 3 / 7)
     assert (y[0], y[-1], y[1] < 0.1) == (0.0, pytest.approx(1.0), bool(law))

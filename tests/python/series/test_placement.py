@@ -16,7 +16,7 @@ PERIODIC = ("periodic", "dirichlet", "periodic")
 
 def test_a_uniform_grid():
     grid = UniformGrid((4, 3, 2), (1.0, -1.0, 0.5), (0.5, 2.0, 0.25), boundaries=PERIODIC)
-    assert [one.tolist() for one in grid.along] == [[1.0, 1.5, 2.0, 2.5], [-1.0, 1.0, 3.0], [0.5, 0.75]]
+    assert [one.tolist() for one in grid.coordinates] == [[1.0, 1.5, 2.0, 2.5], [-1.0, 1.0, 3.0], [0.5, 0.75]]
     assert grid.lengths == (2.0, 4.0, 0.5), "the closing point of a periodic direction is not stored"
     assert grid.periodic == "xz"
     bare = UniformGrid((4, 3, 2))
@@ -33,7 +33,7 @@ def test_the_grid_of_operators_and_back(law):
     assert grid.boundaries == PERIODIC and grid.points == (8, 9, 10)
     again = grid.checked()
     for d in range(3):
-        np.testing.assert_allclose(grid.along[d], core.coordinates(d), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(grid.coordinates[d], core.coordinates(d), rtol=0, atol=1e-15)
         np.testing.assert_array_equal(again.coordinates(d), core.coordinates(d))
     assert (again.stretching, list(again.boundaries)) == (core.stretching, list(core.boundaries))
 
@@ -41,7 +41,7 @@ def test_the_grid_of_operators_and_back(law):
 def test_a_grid_with_coordinates_and_no_law():
     grid = StretchedGrid((3, 4, 2), (5.0, 5.0, 5.0), (1.0, 1.0, 2.0), ((0.0, 1.0, 4.0), (), (1.0, 3.0)),
                          boundaries=("dirichlet", "free-slip", "periodic"))  # fmt: skip
-    assert [one.tolist() for one in grid.along] == [[0.0, 1.0, 4.0], [5.0, 6.0, 7.0, 8.0], [1.0, 3.0]]
+    assert [one.tolist() for one in grid.coordinates] == [[0.0, 1.0, 4.0], [5.0, 6.0, 7.0, 8.0], [1.0, 3.0]]
     assert grid.lengths == (4.0, 3.0, 4.0), "of a periodic direction the closing interval is not known by coordinates"
     with pytest.raises(InputError, match="fields on stretched points need their law"):
         grid.checked()
@@ -56,7 +56,7 @@ def test_a_law_and_coordinates_must_agree():
     near, far = y.copy(), y.copy()
     near[4] += 0.9e-6
     far[4] += 1.1e-6
-    assert StretchedGrid((8, 9, 10), (0.0, 2.0, 0.0), coordinates=((), near, ()), **about).coordinates[1] == tuple(near)
+    assert StretchedGrid((8, 9, 10), (0.0, 2.0, 0.0), coordinates=((), near, ()), **about).uneven[1] == tuple(near)
     for wrong in (far, y[:-1], np.append(y, 3.5)):
         with pytest.raises(
             InputError, match=r"the coordinates in y are not those of stretching = 'walls', beta = 0\.4"

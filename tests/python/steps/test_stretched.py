@@ -228,3 +228,18 @@ def test_grids_that_cannot_be(tmp_path):
         assert isinstance(series[0]["ux"], np.ndarray)
         with pytest.raises(tr.InputError, match="in y are not equally spaced; nor are they those of its attributes"):
             _ = series[0].operators
+
+
+@pytest.mark.parametrize("stretching", ["", "bottom"])
+def test_the_grid_of_a_field_a_step_and_a_series_is_one(tmp_path, stretching):
+    law = {"stretching": stretching, "beta": BETA} if stretching else {}
+    ops = tr.Operators(POINTS, (2.0, 4.0, 3.0), ("periodic", "dirichlet", "periodic"), **law)
+    field = tr.Field.from_function(ops, lambda x, y, z: y + 0 * x * z)
+    with tr.open(tmp_path / "run.h5", "w", grid=ops.grid) as out:
+        out.write_step(0.0, ux=field)
+    with tr.open(tmp_path / "run.h5") as series:
+        assert series.grid == series[0].grid == series[0]["ux"].grid == field.grid
+        for d in range(3):
+            assert series.grid.coordinates[d] == pytest.approx(np.array(ops.grid.coordinates(d)), abs=1e-14)
+            assert np.array_equal(series[0]["ux"].coordinates()[d].ravel(), series.grid.coordinates[d])
+        assert (series.grid.stretching, bool(series.grid.uneven[1])) == (stretching, bool(stretching))

@@ -57,7 +57,7 @@ class Channel:
         if self.stream not in ("auto", *self.axes):
             raise tr.InputError(f"channel: stream must be 'auto', '{self.axes[0]}' or '{self.axes[1]}' "
                                 f"(found {self.stream!r})")  # fmt: skip
-        self.wall = _Wall(step.grid, self.across)
+        self.wall = _Wall(step.operators.grid, self.across)
         if self.symmetry == "on" and not self.wall.symmetric:
             raise tr.InputError("channel: symmetry = 'on' needs walls and equal nodes at both ends")
         self.nu, self.rank = step.viscosity, step.comm.rank

@@ -5,8 +5,6 @@ same weight. Results come at the end, with the places x, y, z of the directions 
 checkpoints.
 """
 
-import numpy as np
-
 import tailrace as tr
 
 
@@ -21,7 +19,7 @@ class FlowStatistics:
         """Keep the places along the profiles; fields on the whole grid know theirs."""
         if self.flow.axes:
             left = [axis for axis in "xyz" if axis not in self.flow.axes]
-            self.places = {axis: np.array(step.grid.coordinates("xyz".index(axis))) for axis in left}
+            self.places = {axis: step.grid.coordinates["xyz".index(axis)] for axis in left}
 
     def step(self, step):
         """Add a step."""

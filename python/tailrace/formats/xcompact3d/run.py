@@ -91,7 +91,7 @@ class Xcompact3dRun:
                 shape,
                 spacing=(x, y, z),
                 boundaries=boundaries,
-                coordinates=coordinates,  # type: ignore[arg-type]
+                coordinates=coordinates,
             )
         return UniformGrid(shape, spacing=(x, y, z), boundaries=boundaries)
 

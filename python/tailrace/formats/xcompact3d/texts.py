@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from tailrace.core import InputError
-from tailrace.io.placement import StretchedGrid, Triple, UniformGrid
+from tailrace.io.placement import Triple, UniformGrid
 from tailrace.io.values import Attribute
 
 from .run import BETAS, KINDS, STRETCHINGS, Xcompact3dRun, stretched
@@ -73,7 +73,7 @@ def _places(
     path: Path, grid: UniformGrid, run: Xcompact3dRun, attributes: Mapping[str, Attribute]
 ) -> tuple[float, ...]:
     """The coordinates in y, which must follow Xcompact3D's own stretching."""
-    x, y, z = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
+    x, y, z = grid.uneven
     if len(x) or len(z):
         raise InputError(f"{path}: Xcompact3D stretches grids in y only; found places in {'x' if len(x) else 'z'}")
     if not len(y):
@@ -164,7 +164,7 @@ def xdmf_text(grid: UniformGrid, number: int, time: float, fields: Mapping[str, 
     :param fields: name -> bytes of a real number.
     """
     shape = " ".join(str(n) for n in reversed(grid.points))
-    own = grid.coordinates if isinstance(grid, StretchedGrid) else ((), (), ())
+    own = grid.uneven
     rows = ['<?xml version="1.0" ?>', '<!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>']
     rows += ['<Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">', "<Domain>"]
     rows += [f'    <Topology name="topo" TopologyType="{"3DRectMesh" if any(map(len, own)) else "3DCoRectMesh"}"']

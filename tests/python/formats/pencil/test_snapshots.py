@@ -141,7 +141,7 @@ def test_unequal_spacing_and_walls_are_told(tmp_path):
     made = HandMade(tmp_path / "data", stretched=True, lperi="T, F, T").texts().dist()
     found = dataset_at(tmp_path)
     assert isinstance(found.grid, StretchedGrid)
-    assert found.grid.coordinates[0] == () and found.grid.coordinates[1] == tuple(made.axes[1][3:-3])
+    assert found.grid.uneven[0] == () and found.grid.uneven[1] == tuple(made.axes[1][3:-3])
     assert "boundaries" not in found.attributes
     assert "not periodic" in found.notes[0]
 

@@ -21,12 +21,7 @@ class PlaneDataset(PencilDataset):
         whole = None if run.points is None else run.points.placed(False, None)
         if whole is None or any(n not in (1, m) for n, m in zip(shape, whole.points, strict=True)):
             return
-        x, y, z = (
-            along if n > 1 else ()
-            for along, n in zip(
-                whole.coordinates if isinstance(whole, StretchedGrid) else ((),) * 3, shape, strict=True
-            )
-        )
+        x, y, z = (along if n > 1 else () for along, n in zip(whole.uneven, shape, strict=True))
         if any(map(len, (x, y, z))):
             self.grid = StretchedGrid(shape, whole.origin, whole.spacing, coordinates=(x, y, z))
         else:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.io.placement import Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
 GHOSTS = 3  # layers of ghost zones of the Pencil Code's scheme of sixth order
@@ -92,7 +92,7 @@ class PencilSettings:
         for at, axis in enumerate("xyz"):
             x = self._with_ghosts(grid, at)
             slope = np.gradient(x) if len(x) > 1 else np.ones(1)
-            even = not isinstance(grid, StretchedGrid) or not len(grid.coordinates[at])
+            even = not grid.uneven[at]
             curvature = np.zeros(len(x)) if even else np.gradient(slope)
             if even:
                 slope = np.full(len(x), grid.spacing[at])
@@ -106,9 +106,9 @@ class PencilSettings:
 
     def _with_ghosts(self, grid: UniformGrid, at: int) -> NDArray[Any]:
         count, width = self.points[at], self.ghosts
-        if not isinstance(grid, StretchedGrid) or not len(grid.coordinates[at]):
+        if not grid.uneven[at]:
             return grid.origin[at] + np.arange(-width, count + width) * grid.spacing[at]
-        inner = np.asarray(grid.coordinates[at], "f8")
+        inner = grid.coordinates[at]
         if "xyz"[at] in grid.periodic:
             turns, places = np.divmod(np.arange(-width, count + width), count)
             return inner[places] + turns * self._length(grid, at)
