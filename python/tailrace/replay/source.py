@@ -67,8 +67,10 @@ class SeriesSource:
         wanted = itertools.islice(itertools.count(), chosen.start, chosen.stop, chosen.step)
         next_wanted = next(wanted, None)
         for number in itertools.count():
+            if next_wanted is None:  # asked first: the next step may come late
+                return
             found = self._pending if number == 0 else self._series.next_step()
-            if found is None or next_wanted is None:
+            if found is None:
                 return
             if number == next_wanted:
                 yield found

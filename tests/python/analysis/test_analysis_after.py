@@ -2,6 +2,7 @@
 
 import re
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from helpers.inputs import cases
 from helpers.inputs.analyses import assert_close, make_run, script
 from tailrace.io.time_series import read_time_series, rewind
 from tailrace.replay.analyse import Analyse, AnalysisRequest
+from tailrace.replay.source import SeriesSource
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +226,24 @@ def test_a_stream_replaces_the_results_from_its_first_step_on(analyse, tmp_path,
     np.testing.assert_allclose(rows["mean"], means, rtol=1e-14)
     with tr.open(tmp_path / "script.h5") as found:
         assert [(step.index, step["ux"][8, 9, 7]) for step in found] == list(zip(kept + later, means, strict=True))
+
+
+@pytest.mark.skipif("sst" not in tr.core.engine_names(), reason="there is no engine sst")
+def test_steps_of_a_stream_are_counted_from_0(analyse, tmp_path):
+    path = script(tmp_path, "def analyse(step):\n    return {'mean': step['ux'].mean()}")
+    (tmp_path / "stream.py").write_text(STREAM)
+    writer = mpi_run.start([sys.executable, "stream.py", "sst:run", "1", "0", "3", "4"], tmp_path)
+    analyse(tmp_path, path, "sst:run", "-o", tmp_path, "--steps=0:9")
+    assert mpi_run.finish(writer, 60).code == 0
+    assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0, 3, 4]
+
+
+@pytest.mark.parametrize(("chosen", "wanted"), [(slice(0, 5, 2), [0, 2, 4]), (slice(3, 4), [3]), (slice(2), [0, 1])])
+def test_no_step_of_a_stream_is_waited_for_after_the_last_that_is_wanted(chosen, wanted):
+    source, read = SeriesSource.__new__(SeriesSource), iter(range(1, 9))
+    source._pending, source._series = 0, SimpleNamespace(next_step=lambda: next(read, None))
+    assert list(source.stream(chosen)) == wanted
+    assert next(read) == wanted[-1] + 1
 
 
 @pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",))])

@@ -129,6 +129,32 @@ def test_names_that_a_series_does_not_take_come_back(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "back/step-0.json").read_text())["scalars"] == scalars
 
 
+def test_a_name_that_another_value_has_is_not_taken_from_it(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    np.save(tmp_path / "in/ux-0.npy", np.ones((3, 4, 5)))
+    scalars = {"a b": 1.0, "a.b": 2.0, "a/b": 3.0}
+    said = {"index": 4, "time": 1.5, "scalars": scalars, "variables": {"ux": ["float64", [5, 4, 3], False]}}
+    (tmp_path / "in/step-0.json").write_text(json.dumps(said))
+    with made_up():
+        done = tr.convert(tmp_path / "in", tmp_path / "out.h5")
+    assert [note.split(" of a step")[0] for note in done.notes] == ["the value 'a b'", "the value 'a/b'"]
+    with series.open(tmp_path / "out.h5") as found:
+        assert found[0].scalars == {"a.b": 2.0}
+
+
+def test_steps_of_one_index_make_no_series(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        np.save(tmp_path / f"in/ux-{number}.npy", np.ones((3, 4, 5)))
+        variables = {"ux": ["float64", [5, 4, 3], False]}
+        said = {"index": number // 2, "time": 0.1 * number, "scalars": {}, "variables": variables}
+        (tmp_path / f"in/step-{number}.json").write_text(json.dumps(said))
+    with made_up():
+        with pytest.raises(tr.InputError, match=r"do not rise: 0 comes after 0, .*choose other steps"):
+            tr.convert(tmp_path / "in", tmp_path / "out.h5")
+        assert tr.convert(tmp_path / "in", tmp_path / "out.h5", steps=slice(1, None)).steps == 2
+
+
 def test_what_an_engine_cannot_store_is_told(tmp_path: Path) -> None:
     with series.open(tmp_path / "in", "x", engine="raw") as out:
         out.set_attribute("empty", "")

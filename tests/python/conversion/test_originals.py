@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import fields, replace
+
 import h5py
 import numpy as np
 import pytest
 
 import tailrace as tr
+from tailrace.conversion import originals
+from tailrace.conversion.request import ConversionRequest
+from tailrace.conversion.selection import Selection
 
 
 def test_originals_of_other_programs_stay_unless_all_of_them_is_read(tmp_path):
@@ -36,3 +42,44 @@ def test_a_box_of_slices_has_no_steps(tmp_path):
     for box in ((slice(0, 4, 2),) * 3, (slice(0, 2),) * 2):
         with pytest.raises(tr.InputError, match="three slices in x, y, z without a step"):
             tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", box=box)
+
+
+def test_originals_that_were_written_again_stay(tmp_path):
+    """Also where they are as long as before: their values may be others."""
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.write_text("old")
+    files = originals.listed(map(str, paths))
+    paths[1].write_text("new")
+    os.utime(paths[1], ns=(0, 0))
+    with pytest.raises(tr.InputError, match=r"b has changed since it was converted, so no original was removed"):
+        originals.remove(files, tmp_path)
+    assert [path.read_text() for path in paths] == ["old", "new"]
+
+
+def test_originals_stay_where_the_result_has_changed(tmp_path, monkeypatch):
+    """After an interruption between the two: it may have less than they have."""
+    with tr.open(tmp_path / "in.h5", "w") as out:
+        out.write_step(0.0, u=np.zeros((4, 4, 4)))
+    with monkeypatch.context() as change:
+        change.setattr(originals, "remove", lambda *_: (_ for _ in ()).throw(tr.IoError("interrupted")))
+        with pytest.raises(tr.IoError, match="interrupted"):
+            tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True)
+    (tmp_path / "out.h5").write_bytes(b"less")
+    with pytest.raises(tr.InputError, match=r"out\.h5 has changed .*no original was removed"):
+        tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
+    assert (tmp_path / "in.h5").exists()
+
+
+OTHERS = {
+    "source": "other", "target": "other", "engine": "bp5", "format": "vtkhdf", "parameters": {"level": 1},
+    "compression": "gzip", "delete_originals": True, "source_format": "pencil", "source_parameters": {"data": "x"},
+    "selection": Selection(coarsen=(2, 1, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_conversion_is_gone_on_with_by_the_same_request_only(name):
+    asked = ConversionRequest("in", "out")
+    assert replace(asked, **{name: OTHERS[name]}).described() != asked.described()
+    assert {one.name for one in fields(asked)} - set(OTHERS) == {"verify", "resume"}, "these two change no value"

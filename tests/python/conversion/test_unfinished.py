@@ -130,7 +130,13 @@ def change_scalar(draft: Path) -> None:
     change_step(draft, scalars={"energy": 2.1, "note": "step 3"})
 
 
-@pytest.mark.parametrize("change", [change_value, change_attribute, change_index, change_time, change_scalar])
+def lose_scalar(draft: Path) -> None:
+    change_step(draft, scalars={"note": "step 2"})
+
+
+@pytest.mark.parametrize(
+    "change", [change_value, change_attribute, change_index, change_time, change_scalar, lose_scalar]
+)
 def test_a_finished_result_is_compared_before_it_counts(source: Path, change: Callable):
     """With --resume, what has the name of the target may be the result of a conversion that was killed at its end."""
     tr.convert(source, source.with_name("out"), engine="raw")
@@ -165,6 +171,16 @@ def test_what_is_placed_was_compared_and_is_on_the_disk(source: Path, monkeypatc
     assert after[0] == ("fsync", target.parent), "its name, before the record says that it is placed"
 
 
+def test_the_target_is_placed_last(source: Path, monkeypatch: pytest.MonkeyPatch):
+    """Who finds it finds what lies beside it, too."""
+    calls = recorded_calls.in_python(monkeypatch, "rename")
+    tr.convert(source, source.with_name("a.h5"))
+    assert [path.name for _, path in calls if path.parent.name == "a.h5.partial" and "json" not in path.name] == [
+        "a.xdmf",
+        "a.h5",
+    ]
+
+
 @pytest.mark.parametrize("how", [{"engine": "raw"}, {"format": "numbered"}])
 def test_an_interruption_closes_nothing(source: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, str]):
     """It may be of one rank alone, and to close is collective. At its end, a conversion closes what it has made."""
@@ -182,6 +198,15 @@ def test_an_interruption_closes_nothing(source: Path, monkeypatch: pytest.Monkey
         assert closed == []
         tr.convert(source, source.with_name("other"), **how, verify=False)
     assert "other" in closed
+
+
+def test_a_step_that_cannot_be_written_is_abandoned(source: Path, monkeypatch: pytest.MonkeyPatch):
+    """Else its files stay open in a program that goes on."""
+    abandoned = []
+    monkeypatch.setattr(NumberedWriter, "abandon_step", lambda self: abandoned.append(self._number))
+    with made_up(), pytest.raises(OSError, match="is full"):
+        tr.convert(source, source.with_name("out"), format="numbered", parameters={"fail_at": 1})
+    assert abandoned == [1]
 
 
 def test_a_draft_without_a_record_holds_nothing(source: Path, draft: Path):

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.harness import recorded_calls
 from tailrace.core import InputError
-from tailrace.files.whole import drafted, publish, write_text
+from tailrace.files.whole import allocate, drafted, publish, write_text
 
 
 def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch):
@@ -35,3 +35,13 @@ def test_what_is_published_has_its_name_on_the_disk(tmp_path: Path, monkeypatch)
     for taken in ("deep", "link"):
         with pytest.raises(InputError, match="nothing is replaced"):
             publish(tmp_path / "deep", tmp_path / taken)
+
+
+def test_a_file_that_finds_no_room_is_not_left(tmp_path: Path, monkeypatch):
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        allocate(tmp_path / "a", 100)
+    assert not any(tmp_path.iterdir())

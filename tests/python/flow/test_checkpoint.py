@@ -86,6 +86,21 @@ def test_resumed_run_is_bitwise_equal(tmp_path, monkeypatch, scheme, precision):
     assert abs(cases.state(tmp_path / "halves", 10)["ux"] - expected["ux"]).max() > 1e-3
 
 
+def test_a_resumed_scalar_is_bitwise_equal(tmp_path, monkeypatch):
+    """Its right-hand sides of both steps before are parts of the state."""
+    for name, ends in (("straight", (8,)), ("halves", (4, 8))):
+        scalar = '[[scalar]]\nname = "dye"\nschmidt = 0.7\ninitial = "dye.py:dye"\n'
+        case = cases.write_case(tmp_path / name, steps=8, every=4, scheme="ab3", extra=scalar)
+        (case.parent / "dye.py").write_text("import numpy as np\ndef dye(x, y, z):\n    return np.sin(3 * x + y * z)\n")
+        monkeypatch.chdir(case.parent)
+        for end in ends:
+            loaded = tr.load_case(case, [f"time.steps={end}"])
+            assert tr.Simulation(loaded, MPI.COMM_SELF, resume=end != ends[0]).run() == 0
+    expected = cases.state(tmp_path / "straight", 8)
+    assert {"dye", "rhs1_dye", "rhs2_dye"} < set(expected)
+    cases.assert_same_state(cases.state(tmp_path / "halves", 8), expected)
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 6])
 def test_resumed_run_is_bitwise_equal_on_several_ranks(tmp_path, ranks):
     """By default a resumed run takes the process grid of its checkpoint, even where another is measured faster."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from helpers.harness import mpi_run
+from helpers.inputs import cases
+from tailrace.io.time_series import read_time_series
 
 PROGRAM = Path(__file__).resolve().parents[2] / "fuzz" / "same_bits.py"
 
@@ -49,3 +51,18 @@ every = 2
         rows.append([line for line in (place / "time_series.csv").read_text().splitlines() if line[0] != "#"])
     assert rows[0] == rows[1]
     assert len(rows[0]) == 5
+
+
+def test_extremes_of_a_scalar_are_those_of_all_ranks(tmp_path):
+    """Where no rank has both: they are in two corners of the box."""
+    rows = []
+    for ranks in (None, 3):
+        scalar = '[[scalar]]\nname = "dye"\nschmidt = 1.0\ninitial = "dye.py:dye"\n'
+        case = cases.write_case(tmp_path / str(ranks), "free-slip", steps=2, extra=scalar)
+        (case.parent / "dye.py").write_text("def dye(x, y, z):\n    return x + y + z\n")
+        result = cases.run(case, ranks=ranks)
+        assert result.code == 0, result.text
+        rows.append(read_time_series(case.parent / "time_series.csv"))
+    for name in ("dye_min", "dye_max"):
+        assert list(rows[0][name]) == list(rows[1][name])
+    assert (rows[1]["dye_min"][0], rows[1]["dye_max"][0]) == (0.0, pytest.approx(6.5))

@@ -21,7 +21,7 @@ from helpers.inputs import cases
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series
 from tailrace.io.time_series import read_provenance, read_time_series
-from tailrace.simulation.existing_results import claimed
+from tailrace.simulation.existing_results import claimed, settle
 
 SCRIPT = """
 import matplotlib
@@ -352,6 +352,19 @@ def test_what_no_step_has_is_no_result(tmp_path: Path):
         pass
     (tmp_path / "time_series.csv").write_text("# Tailrace time series\nstep,time\n")
     assert cases.run(case, overwrite=False).code == 0
+
+
+def test_what_describes_a_series_comes_back_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """out.xdmf of a stretched grid is a result, although its name does not begin with that of out.h5."""
+    monkeypatch.chdir(tmp_path)
+    case = tr.load_case(cases.write_case(tmp_path, outputs=("hdf5",)))
+    paths = [tmp_path / name for name in ("out.h5", "out.xdmf")]
+    for path in paths:
+        path.with_name(f"{path.name}.earlier").write_text("old")
+    told = {"tailrace": "earlier results", "state": "aside", "paths": [str(path) for path in paths]}
+    record_of("time_series.csv").write_text(json.dumps(told))
+    assert settle(case)
+    assert [path.read_text() for path in paths] == ["old", "old"]
 
 
 def test_a_record_lists_no_places_elsewhere(tmp_path: Path):

@@ -162,6 +162,16 @@ def test_targets_are_met():
     assert simulation.advance([0.5]) == 0.02
 
 
+def test_the_last_step_ends_at_the_end():
+    """It is shorter where the end is no multiple of the step."""
+    case = vortex()
+    time = {"dt": 0.02, "end": 0.05}
+    case = case_from_document({**case.model_dump(exclude_unset=True), "time": time}, source="test", directory=Path())
+    simulation = tr.Simulation(case, MPI.COMM_SELF)
+    assert simulation.run() == 0
+    assert (simulation.step, simulation.time) == (3, 0.05)
+
+
 def test_resume_in_python(tmp_path):
     first = tr.Simulation(vortex(checkpoint__every=5), MPI.COMM_SELF)
     first.run()

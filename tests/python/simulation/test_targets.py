@@ -111,6 +111,17 @@ def test_results_that_are_lost_during_an_analysis_are_an_error(tailrace, done, t
         assert "script.csv: the file was replaced by somebody else" in said
 
 
+def test_steps_that_nobody_wanted_are_not_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    output = Output.__new__(Output)
+    output.section, output._resumed, output._recorded = SimpleNamespace(name="s", path="s", engine="sst"), None, -1
+    output._comm = MPI.COMM_SELF
+    output._series = SimpleNamespace(dropped=[LeftOut(1, 0.1, "unread"), LeftOut(2, 0.2, "dropped")])
+    monkeypatch.setattr("tailrace.consumers.output.ENGINES", {"sst": SimpleNamespace(streams=True)})
+    output._record_left_out()
+    assert list(read_time_series(tmp_path / "s-left-out.csv")["step"]) == [2]
+
+
 def test_a_list_of_steps_left_out_that_is_lost_is_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     output = Output.__new__(Output)

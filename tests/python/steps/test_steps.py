@@ -239,6 +239,30 @@ def test_wrong_grids(series, grid, said):
         tr.open(series.path, grid=grid)
 
 
+def test_a_part_that_is_as_long_as_the_box_is_a_part_all_the_same(tmp_path):
+    """Its points begin elsewhere: derivatives at walls would be those of other places."""
+    grid = tr.UniformGrid(GRID.points, origin=(0.0, 0.1, 0.0), spacing=GRID.spacing)
+    with tr.open(tmp_path / "run.h5", "w", grid=grid) as out:
+        out.set_attribute("lengths", list(GRID.lengths))
+        out.set_attribute("boundaries", ",".join(GRID.boundaries))
+        out.write_step(0.0, arrays(0))
+    with (
+        tr.open(tmp_path / "run.h5") as stored,
+        pytest.raises(tr.InputError, match=r"holds a part of the field only: 17 points in y from 0\.1"),
+    ):
+        stored[0].vector("u")
+
+
+def test_the_times_of_a_series_go_before_those_of_a_grid_file(tmp_path):
+    """Those that are the number of the step are none."""
+    (tmp_path / "grid.toml").write_text("[time]\ndt = 0.25\nstart = 3.0\n")
+    with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
+        for time, index in ((0.0, 0), (0.5, 10), (20.0, 20)):
+            out.write_step(time, arrays(0), index=index)
+    with tr.open(tmp_path / "run.h5", grid=tmp_path / "grid.toml") as stored:
+        assert [step.time for step in stored] == [3.0, 0.5, 8.0]
+
+
 def test_wrong_boundaries_are_not_written(tmp_path):
     grid = tr.UniformGrid((8, 8, 8), boundaries=("periodic", "wall", "periodic"))
     with pytest.raises(tr.InputError, match="wall"):
