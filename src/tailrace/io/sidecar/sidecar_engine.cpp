@@ -101,20 +101,22 @@ void SidecarEngine::create() {
 
 /// Sets aside the files of an earlier series, which the new one replaces; all other files stay.
 void SidecarEngine::set_aside(const std::vector<StepLog::Line> &earlier) const {
-  std::set<std::string> names;
+  std::set<std::string> listed;
   for (const auto &[offset, length, sum, step] : earlier)
     if (step.contains("index"))
       try {
         for (const auto &name : files(step))
-          if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file(name))))
-            names.insert(name);
+          if (!file(name).empty()) // it throws for what is no name
+            listed.insert(name);
       } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
       }
-  if (names.empty() || !request_.replaced)
+  // Not within the `try`: without what cannot be examined, the new list would take the place of the earlier one.
+  std::erase_if(listed, [&](const std::string &name) { return !is_regular(file(name)); });
+  if (listed.empty() || !request_.replaced)
     return;
   const std::string drawing = xdmf_ ? std::filesystem::path(xdmf_->all_steps()).filename().string() : "";
   std::vector<std::string> moved{"series.jsonl"}; // first: it lists the others
-  moved.insert(moved.end(), names.begin(), names.end());
+  moved.insert(moved.end(), listed.begin(), listed.end());
   if (!drawing.empty() && std::filesystem::exists(file(drawing)))
     moved.push_back(drawing);
   request_.replaced->set_aside_in(moved);

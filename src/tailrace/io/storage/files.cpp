@@ -60,6 +60,11 @@ bool is_link(const std::string &path) {
   return found && S_ISLNK(found->st_mode);
 }
 
+bool is_regular(const std::string &path) {
+  const auto found = look(path, false);
+  return found && S_ISREG(found->st_mode);
+}
+
 std::optional<std::int64_t> bytes_of(const std::string &path) {
   const auto found = look(path, true);
   return found ? std::optional<std::int64_t>(found->st_size) : std::nullopt;

@@ -26,6 +26,7 @@ void check_target(const std::string &path, Mode mode, Kind kind);
 bool is_directory(const std::string &path); ///< following links
 bool is_there(const std::string &path);     ///< without following links: also a link that leads nowhere
 bool is_link(const std::string &path);
+bool is_regular(const std::string &path); ///< without following links
 /// The size of a file; nothing if there is no file.
 std::optional<std::int64_t> bytes_of(const std::string &path);
 

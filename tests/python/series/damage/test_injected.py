@@ -282,6 +282,38 @@ def test_what_cannot_be_examined_is_not_missing(tmp_path, library, engine, exten
     assert run(library, tmp_path, program) == "True\n"
 
 
+REPLACED = """
+begun = 0
+for number in range(1, 400):
+    os.system("rm -rf run run.*")
+    with tr.open("run", "w", engine="{engine}") as out:
+        for index in (1, 2):
+            out.write_step(0.1 * index, index=index, ux=a * index)
+    injector.arm(Fault("stat", "ESTALE", sticky={sticky}), number)
+    written = []
+    try:
+        with tr.open("run", "w", engine="{engine}") as out:
+            begun += 1
+            out.write_step(0.3, index=3, ux=a * 3)
+            written = [(3, True)]
+    except tr.IoError:
+        pass
+    if not injector.disarm():
+        break
+    out = None
+    gc.collect()
+    tr.open("run", "a", engine="{engine}").close()  # the next writer puts the old series back
+    assert steps("run") == (written or [(1, True), (2, True)]), number
+print(number > 10, begun > 1)
+"""
+
+
+@pytest.mark.parametrize("sticky", [True, False])
+@pytest.mark.parametrize("engine", ["raw", "mpiio", "adios_hdf5"])
+def test_a_series_of_which_a_file_cannot_be_examined_is_not_replaced_unsaved(tmp_path, library, engine, sticky):
+    assert run(library, tmp_path, REPLACED.format(engine=engine, sticky=sticky)) == "True True\n"
+
+
 def test_few_tries(library):
     """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
     command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "60"]
