@@ -165,6 +165,8 @@ def _table(found: Forecast) -> list[str]:
 
 
 def _show(advice: Advice) -> None:
+    name = ", ".join([advice.engine, *(f"{key} = {value}" for key, value in advice.parameters.items())])
+    print(visible(advice.sureness.words(name)))
     print(*map(visible, advice.reasons), sep="\n")
     interval = advice.interval
     if interval is not None:

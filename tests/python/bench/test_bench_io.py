@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -157,13 +158,50 @@ def test_interrupted(tmp_path, number):
     wait_for(tmp_path / "r.jsonl", 8, process)
     os.kill(process.pid, number)
     done = mpi_run.finish(process, 60)
-    assert done.code in (128 + number, 130, -number)
+    assert done.code == 128 + number
     assert "Traceback" not in done.text
+    assert "the records go to r.jsonl, the report to r.html" in done.text
     found = read_results(tmp_path / "r.jsonl")
     assert len(found.measurements) >= 6
     assert [run.run for run in found.interrupted] == [found.runs[0].run]
     assert left(tmp_path) == []
     assert not mpi_run.members(process)
+    check_interrupted_report(tmp_path, "Ctrl-C" if number == signal.SIGINT else "SIGTERM", done.text)
+
+
+def check_interrupted_report(directory, by, said):
+    """The report is there, and begins with what interrupted the run and what is missing; the command says the same."""
+    [line] = read_results(directory / "r.jsonl").interrupted_words()
+    assert re.search(rf"was interrupted by {by}\. Missing: \d+ of \d+ measurements \(\d+ of \d+ on 2 ranks\)\.$", line)
+    assert line in said
+    header = (directory / "r.html").read_text().partition("<header>")[2]
+    assert header.partition("</h1>")[2].lstrip().startswith(f'<p class="warning">{line}</p>')
+
+
+def test_a_second_signal_at_once_is_the_same_request(tmp_path):
+    """timeout(1) sends its signal twice."""
+    process = mpi_run.start(command(*LONG), tmp_path)
+    wait_for(tmp_path / "r.jsonl", 8, process)
+    os.kill(process.pid, signal.SIGINT)
+    time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    done = mpi_run.finish(process, 60)
+    assert "Traceback" not in done.text
+    assert left(tmp_path) == []
+    assert not mpi_run.members(process)
+    check_interrupted_report(tmp_path, "Ctrl-C", done.text)
+
+
+def test_a_job_of_mpi_that_is_ended_leaves_a_report(tmp_path):
+    process = mpi_run.start([*mpi_run.mpiexec(2), *command(*LONG)], tmp_path)
+    wait_for(tmp_path / "r.jsonl", 8, process)
+    for number in mpi_run.rank_processes(process):  # as a scheduler does at the end of the time
+        os.kill(number, signal.SIGTERM)
+    done = mpi_run.finish(process, 60)
+    assert done.code != 0
+    assert "Traceback" not in done.text
+    assert left(tmp_path) == []
+    check_interrupted_report(tmp_path, "SIGTERM", done.text)
 
 
 def test_killed_and_run_again(tmp_path):

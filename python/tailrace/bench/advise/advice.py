@@ -1,27 +1,29 @@
 """Advice from measurements: which engine to choose, with which parameters, and why.
 
-Only variants that wrote right values in every round and never failed are advised. If the data do not show which one is
-the fastest, there is no advice, or the advice says that a preference decided.
+Only variants that wrote right values in every round and never failed are advised. If the data do not show well which
+one is the fastest, the advice says which one to take now, how sure that is, and what to measure to be surer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tailrace.text import counted, duration, size
 
 from ..records.results import BenchResults
-from ..records.summary import Ranking, Summary, probability, share, summarise
+from ..records.summary import LEAST_RATIO, SIGNIFICANT, Ranking, Summary, probability, share, summarise
 from .case_block import checkpoint_block, environment_line, output_block
-from .choice import FEWEST, WHY, Sorted, preference, sort_variants
+from .choice import WHY, Sorted, preference, sort_variants
 from .interval import HOUR, Interval, interval_of
 from .load import GIB
-from .nearest import nearest, setting_words, step_bytes
+from .machine import of_one_machine
+from .nearest import Near, nearest, setting_words, step_bytes
 from .observations import is_write, load_of
 from .question import AdviceError, Question
 from .striping import stripe_command
+from .sureness import Sureness, few_rounds, sureness_of
 
 OF_CHECKPOINTS = "raw"  # the engine of the checkpoints of `tailrace run`
 
@@ -39,86 +41,69 @@ class Advice:
     tied: tuple[str, ...] = ()  # names of variants that are as fast; then a preference decided
     cost: float = 0.0  # seconds of a step or a checkpoint
     interval: Interval | None = field(default=None)
+    sureness: Sureness = field(default_factory=Sureness)
 
 
 def advise(results: BenchResults, question: Question) -> Advice:
-    """The fastest safe variant of the measured setting that is nearest to the question.
+    """The fastest safe variant of the measured setting that is nearest to the question, and how sure that is.
 
-    :raises AdviceError: the data cannot tell; the message has the reason.
+    :raises AdviceError: there is nothing to choose from; the message has the reason.
     """
-    _check_machines(results)
+    results, doubts = of_one_machine(results)
     every = summarise(results.measurements)
-    variants = _nearest_of_purpose(every, question)
-    sorted_variants = sort_variants(variants, results)
-    good = _comparable(variants, sorted_variants, question)
+    near = _nearest_of_purpose(every, question)
+    variants = near.variants
+    found = sort_variants(variants, results)
+    good = _comparable(found, question)
     setting = variants[0].cell.setting
     limits = tuple(one for one in every if one.cell.role == "limit" and one.cell.setting == setting)
     ranking = Ranking(setting, tuple(sorted(good, key=lambda one: one.seconds.median)), limits)
-    tied = ranking.best
+    tied = _tied(ranking)
     chosen = min(tied, key=lambda one: preference(one.cell.engine, dict(one.cell.parameters)))
-    return _advice(results, question, variants, ranking, chosen, sorted_variants)
+    made = _advice(results, question, variants, ranking, tied, chosen, found)
+    sure = sureness_of(ranking, tied, chosen, found, results, question, (*doubts, *near.doubts))
+    return replace(made, sureness=sure)
 
 
-def _check_machines(results: BenchResults) -> None:
-    """:raises AdviceError: the writes come from several machines. Imported results do not name theirs."""
-    writers = {one.run for one in results.measurements if is_write(one.cell)}
-    machines = {
-        (str(run.machine.get("processor")), run.machine.get("cores")) for run in results.runs if run.run in writers
-    }
-    if len(machines) > 1:
-        listed = "; ".join(f"{name}, {cores} cores" for name, cores in sorted(machines, key=str))
-        raise AdviceError(f"the results are of {len(machines)} machines ({listed}); give the files of one machine")
-
-
-def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
+def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> Near:
     """The nearest setting of suitable writes: a checkpoint must be on the disk, an output need not.
 
-    :raises AdviceError: the results have no such setting.
+    :raises AdviceError: the results have no writes, or none in the directory of the question.
     """
     found = [one for one in every if is_write(one.cell) and min(one.rate.values) > 0]
     if not found:
         raise AdviceError("the results have no writes of fields by an engine of Tailrace")
     synced = [one for one in found if one.cell.cache == "synced"]
     cached = [one for one in found if one.cell.cache == "page cache"]
-    if question.purpose == "checkpoint" and not synced:
-        raise AdviceError(
-            "the results have no synced writes, and a checkpoint is safe only when it is stored on the disk; "
-            "measure synced ones"
-        )
     if question.purpose == "checkpoint":
-        return nearest(synced, question)
-    try:
-        return nearest(cached or synced or found, question)
-    except AdviceError:
-        if not (cached and synced):
-            raise
-        return nearest(synced, question)  # those in the page cache are too far from what is asked
+        if synced:
+            return nearest(synced, question)
+        near = nearest(found, question)
+        doubt = "no synced writes were measured, and a checkpoint is safe only when it is stored on the disk"
+        return Near(near.variants, (doubt, *near.doubts), near.far)
+    near = nearest(cached or synced or found, question)
+    if near.far and cached and synced:  # those in the page cache are too far from what is asked
+        other = nearest(synced, question)
+        return near if other.far else other
+    return near
 
 
-def _comparable(variants: Sequence[Summary], found: Sorted, question: Question) -> tuple[Summary, ...]:
-    """The ways to choose from. Raises AdviceError if there is nothing to choose from."""
-    if len(variants) == 1:
-        raise AdviceError(
-            f"only one way was measured, {variants[0].cell.name} ({setting_words(variants)}); measure others beside it"
-        )
+def _comparable(found: Sorted, question: Question) -> tuple[Summary, ...]:
+    """The ways to choose from; doubtful ones only where no other is safe. Raises AdviceError if there is none."""
     if not found.good and not found.doubtful:
-        raise AdviceError(f"no way is safe: {_list_of(found.unsafe)}")
-    if not found.good:
-        raise AdviceError(
-            f"every figure of the safe ways is doubtful: {_list_of(found.doubtful)}. Measure again on a quieter machine"
-        )
-    few = [one for one in found.good if len(one.rounds) < FEWEST]
-    if few and len(found.good) > 1:
-        raise AdviceError(
-            f"{few[0].cell.name} has {counted(len(few[0].rounds), 'round')}: with fewer than {FEWEST} no two ways can "
-            "be told apart; measure more"
-        )
-    raw = tuple(one for one in found.good if one.cell.engine == OF_CHECKPOINTS)
-    return raw if question.purpose == "checkpoint" and raw else found.good
+        reasons = "; ".join(f"{way.cell.name}: {reason}" for way, reason in found.unsafe)
+        raise AdviceError(f"no way is safe: {reasons}. Measure again, with reads: tailrace bench io")
+    ways = found.good or tuple(way for way, _ in found.doubtful)
+    raw = tuple(one for one in ways if one.cell.engine == OF_CHECKPOINTS)
+    return raw if question.purpose == "checkpoint" and raw else ways
 
 
-def _list_of(found: Sequence[tuple[Summary, str]]) -> str:
-    return "; ".join(f"{variant.cell.name}: {reason}" for variant, reason in found)
+def _tied(ranking: Ranking) -> tuple[Summary, ...]:
+    """The fastest way and those that tie with it. With few rounds no test tells them apart, so the medians do."""
+    if not few_rounds(ranking.variants):
+        return ranking.best
+    most = LEAST_RATIO * ranking.variants[0].seconds.median
+    return tuple(one for one in ranking.variants if one is ranking.variants[0] or one.seconds.median < most)
 
 
 def _advice(
@@ -126,6 +111,7 @@ def _advice(
     question: Question,
     variants: Sequence[Summary],
     ranking: Ranking,
+    tied: Sequence[Summary],
     chosen: Summary,
     found: Sorted,
 ) -> Advice:
@@ -133,10 +119,10 @@ def _advice(
     wanted = question.bytes or step_bytes(variants)
     cost = wanted / chosen.rate.median
     mtbf = question.mtbf_hours
-    interval = interval_of(cost, mtbf * HOUR) if question.purpose == "checkpoint" and mtbf is not None else None
-    tied = tuple(one.cell.name for one in ranking.best if one is not chosen)
     for_checkpoint = question.purpose == "checkpoint"
-    others = len(found.good) > len(ranking.variants)
+    stored = chosen.cell.cache == "synced"  # only then the cost is that of a checkpoint on the disk
+    interval = interval_of(cost, mtbf * HOUR) if for_checkpoint and stored and mtbf is not None else None
+    others = len(found.good or found.doubtful) > len(ranking.variants)
     own = for_checkpoint and chosen.cell.engine == OF_CHECKPOINTS
     commands = [environment_line(parameters)] if own else []
     return Advice(
@@ -144,7 +130,7 @@ def _advice(
         parameters=parameters,
         reasons=(
             _rate_sentence(ranking, chosen, variants),
-            _next_sentence(ranking, chosen, others),
+            _next_sentence(ranking, tied, chosen, others),
             _cost(question, cost, wanted),
         ),
         block=checkpoint_block(interval)
@@ -152,7 +138,7 @@ def _advice(
         else output_block(chosen.cell.engine, parameters, chosen.cell.precision),
         commands=tuple(one for one in [*commands, *_stripes(results, chosen)] if one),
         notes=tuple(_notes(question, variants, ranking, chosen, found)),
-        tied=tied,
+        tied=tuple(one.cell.name for one in tied if one is not chosen),
         cost=cost,
         interval=interval,
     )
@@ -170,12 +156,12 @@ def _rate_sentence(ranking: Ranking, chosen: Summary, variants: Sequence[Summary
     )
 
 
-def _next_sentence(ranking: Ranking, chosen: Summary, others: bool) -> str:
+def _next_sentence(ranking: Ranking, tied: Sequence[Summary], chosen: Summary, others: bool) -> str:
     """:param others: whether variants of other engines are as safe."""
-    tied = [one for one in ranking.best if one is not chosen]
-    slower = [one for one in ranking.variants if one not in ranking.best]
-    if tied:
-        names = ", ".join(f"{one.cell.name} ({_gib(one.rate.median)} GiB/s)" for one in tied)
+    equal = [one for one in tied if one is not chosen]
+    slower = [one for one in ranking.variants if one not in tied]
+    if equal:
+        names = ", ".join(f"{one.cell.name} ({_gib(one.rate.median)} GiB/s)" for one in equal)
         return f"It ties with {names}: their rounds do not differ, so a preference decided, {WHY}."
     if not slower and others:
         return f"It is the only way of {chosen.cell.engine} that is safe and without doubt; the notes have the others."
@@ -183,10 +169,10 @@ def _next_sentence(ranking: Ranking, chosen: Summary, others: bool) -> str:
         return "It is the only way that is safe and without doubt, so it was compared with none."
     other = slower[0]
     chance = probability(chosen.seconds.values, other.seconds.values)
+    told = f"; rounds of one kind would differ so with a probability of {chance:.2g} only"
     return (
         f"The next, {other.cell.name}, reached {_gib(other.rate.median)} GiB/s and takes "
-        f"{other.seconds.median / chosen.seconds.median:.2f} times as long; rounds of one kind would differ so with a "
-        f"probability of {chance:.2g} only."
+        f"{other.seconds.median / chosen.seconds.median:.2f} times as long{told if chance < SIGNIFICANT else ''}."
     )
 
 
@@ -223,13 +209,14 @@ def _notes(
         )
     if question.purpose == "checkpoint":
         notes += _checkpoint_notes(chosen, found)
+        if cell.cache != "synced" and question.mtbf_hours is not None:
+            notes.append("no interval is given: without synced writes nobody knows what a checkpoint on the disk costs")
     if str(dict(cell.parameters).get("checksums", "on")).lower() in ("off", "false"):
         notes.append("without checksums, `tailrace verify` cannot find damage")
     fast = ranking.variants[0].seconds.median
     notes += [f"not advised: {variant.cell.name}, {why}{_faster(variant, fast)}" for variant, why in found.unsafe]
-    notes += [
-        f"left out, doubtful: {variant.cell.name}, {why}{_faster(variant, fast)}" for variant, why in found.doubtful
-    ]
+    word = "left out, doubtful" if found.good else "doubtful"
+    notes += [f"{word}: {variant.cell.name}, {why}{_faster(variant, fast)}" for variant, why in found.doubtful]
     return notes + [f"not advised: {one.name}, failed: {text.splitlines()[0]}" for one, text in found.failed if text]
 
 
@@ -243,7 +230,8 @@ def _checkpoint_notes(chosen: Summary, found: Sorted) -> list[str]:
             "checkpoints of `tailrace run` are written by raw, of which no safe figure was measured; the engine is for "
             "programs of your own"
         ]
-    first = min(found.good, key=lambda one: one.seconds.median)
+    ways = found.good or tuple(way for way, _ in found.doubtful)
+    first = min(ways, key=lambda one: one.seconds.median)
     notes = ["checkpoints of `tailrace run` are written by raw; the choice is between its strategies"]
     if first.cell.engine != OF_CHECKPOINTS and first.seconds.median < chosen.seconds.median:
         gain = chosen.seconds.median / first.seconds.median

@@ -20,6 +20,7 @@ from .pattern import pattern_of
 from .profile import Profile
 from .question import AdviceError, Question
 from .striping import ALL, stripe_command, stripes_for
+from .sureness import LEVELS, Sureness
 from .uncertainty import HIGH, LOW, StripedVariant, Uncertainty, range_of, seconds_of
 
 SURE = 0.8  # a variant counts as slower if it is slower in this share of the draws
@@ -115,7 +116,16 @@ def _advice(
         tied=tuple(one.variant.name for one in tied),
         cost=cost,
         interval=interval,
+        sureness=_sureness(profile, tied),
     )
+
+
+def _sureness(profile: Profile, tied: Sequence[Row]) -> Sureness:
+    """A prediction is never more than fairly sure."""
+    others = "" if not tied else f"; {' and '.join(row.variant.name for row in tied)} may be as fast or faster"
+    reason = f"it is predicted from the profile of {profile.name}, and nothing was measured{others}"
+    remedy = "`tailrace bench io` there, then `tailrace advise results.jsonl`"
+    return Sureness(LEVELS[2] if tied else LEVELS[1], (reason,), remedy)
 
 
 def _reasons(

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tailrace.text import counted, size
 
@@ -16,10 +17,21 @@ from .question import AdviceError, Question
 FURTHEST = 4.0  # in ranks or in bytes of a step, as a factor
 
 
-def nearest(summaries: Sequence[Summary], question: Question) -> tuple[Summary, ...]:
+@dataclass(frozen=True)
+class Near:
+    """The variants of the nearest setting."""
+
+    variants: tuple[Summary, ...]
+    doubts: tuple[str, ...] = ()  # why they may say little about the question, in sentences without a full stop
+    far: bool = False  # whether they are further away than a factor of FURTHEST
+
+
+def nearest(summaries: Sequence[Summary], question: Question) -> Near:
     """The variants of the setting that is nearest in ranks and bytes of a step; without a question, the largest.
 
-    :raises AdviceError: none is near enough, or it was measured in several directories.
+    Of several directories in which it was measured, the fastest.
+
+    :raises AdviceError: nothing was measured in the directory of the question.
     """
     groups: dict[Cell, list[Summary]] = defaultdict(list)
     for one in summaries:
@@ -29,16 +41,19 @@ def nearest(summaries: Sequence[Summary], question: Question) -> tuple[Summary, 
         groups = {cell: group for cell, group in groups.items() if cell.directory == question.directory}
         if not groups:
             raise AdviceError(f"nothing was measured in the directory {question.directory!r}; there are {_all(names)}")
-    near = [group for cell, group in groups.items() if _furthest(cell, group, question) <= FURTHEST * (1 + 1e-9)]
-    if not near:
-        raise AdviceError(_too_far(groups, question))
-    best = min(_distance(group[0].cell, group, question) for group in near)
-    ties = [group for group in near if _distance(group[0].cell, group, question) == best]
+    best = min(_distance(cell, group, question) for cell, group in groups.items())
+    ties = [group for cell, group in groups.items() if _distance(cell, group, question) == best]
+    doubts = []
+    far = min(_furthest(group[0].cell, group, question) for group in ties) > FURTHEST * (1 + 1e-9)
+    if far:
+        doubts.append(_too_far(groups, question))
     names = sorted({group[0].cell.directory for group in ties})
     if len(names) > 1:
-        raise AdviceError(f"the setting was measured in several directories, {_all(names)}; choose by --directory NAME")
+        fast = min(ties, key=_fastest)[0].cell.directory
+        ties = [group for group in ties if group[0].cell.directory == fast]
+        doubts.append(f"of the directories {_all(names)} the fastest, {fast!r}, is taken; choose by --directory NAME")
     most = max(ties, key=_amount)
-    return tuple(most)
+    return Near(tuple(most), tuple(doubts), far)
 
 
 def step_bytes(group: Sequence[Summary]) -> float:
@@ -54,6 +69,10 @@ def setting_words(group: Sequence[Summary]) -> str:
     return f"{counted(cell.variables, 'variable')} of {shape} points ({size(step_bytes(group))} a step) on " + (
         f"{counted(cell.ranks, 'rank')}{more}"
     )
+
+
+def _fastest(group: list[Summary]) -> float:
+    return min(one.seconds.median for one in group)
 
 
 def _amount(group: list[Summary]) -> tuple[int, int]:
@@ -85,8 +104,8 @@ def _too_far(groups: dict[Cell, list[Summary]], question: Question) -> str:
     asked = [] if question.bytes is None else [f"{size(question.bytes)} a step"]
     asked += [] if question.ranks is None else [counted(question.ranks, "rank")]
     return (
-        f"{' and '.join(asked)}: more than a factor of {FURTHEST:g} from all that was measured ({listed}). Measure "
-        "nearer to it, or fit a profile (--fit-to FILE) and ask for a prediction (--machine FILE)"
+        f"{' and '.join(asked)}: more than a factor of {FURTHEST:g} from all that was measured ({listed}); a profile "
+        "(--fit-to FILE) and a prediction from it (--machine FILE) may tell more"
     )
 
 

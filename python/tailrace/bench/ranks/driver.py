@@ -53,7 +53,7 @@ class Driver:
         self._begun: Begin | None = None
         self._done: set[tuple[int, int, str]] = set()
         self._failed: set[tuple[int, str]] = set()
-        self._tasks = 0
+        self.tasks = 0  # finished
 
     def run(self, job: Job, start: Start) -> None:
         """Run a job on ranks that `start` starts. If the ranks die, run the job again without the failed part."""
@@ -70,12 +70,12 @@ class Driver:
         match event:
             case Begin():
                 self._begun = event
-                self._progress(self._tasks, f"round {event.round}: {event.cell.words()}")
+                self._progress(self.tasks, f"round {event.round}: {event.cell.words()}")
             case Done():
                 self._done.add((event.setting, event.round, event.variant))
                 self._begun = None
-                self._tasks += 1
-                self._progress(self._tasks, "")
+                self.tasks += 1
+                self._progress(self.tasks, "")
             case Note():
                 if event.text not in self.notes:  # several jobs may send the same note
                     self.notes.append(event.text)

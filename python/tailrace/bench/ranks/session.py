@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Self
 
-from ..records.records import End
-from ..records.results import ResultFile
+from ..records.records import End, Interruption
+from ..records.results import ResultError, ResultFile
 from .description import describe, now
 from .driver import Driver, JobError, Start, run_here
 from .job import Job
+from .job_plan import JobPlan
 from .progress import Progress
 from .scratch_directory import ScratchDirectory
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SAME = 1.0  # seconds within which a second Ctrl-C is the same request: timeout(1) sends a signal twice
 
 
 class BenchSession:
@@ -47,6 +53,11 @@ class BenchSession:
         self._stack = ExitStack()
         self.record = describe(directories, nodes, notes)
         self.unstarted = 0
+        self.stopped: int | None = None  # the signal that ends this program
+        self._asked = 0.0  # when it came
+        # Ends all ranks of a job of MPI. Unwinding this rank alone would wait for the others in collective calls.
+        self.end_job: Callable[[], None] | None = None
+        self._plan = JobPlan()
         with ExitStack() as stack:  # undone if something fails
             self.directories = {
                 name: stack.enter_context(ScratchDirectory(path)).path for name, path in directories.items()
@@ -56,11 +67,15 @@ class BenchSession:
             self._progress = stack.enter_context(Progress())
             self._driver = Driver(self._results, self.record.run, limit, self._progress.show, watched)
             self._stack = stack.pop_all()
-        self._former = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+        self._former = {number: signal.signal(number, self._stop) for number in _SIGNALS}
+
+    def expect(self, jobs: Sequence[Job]) -> None:
+        """All jobs of the run, in their order; an interruption says which part of them is missing."""
+        self._plan = JobPlan(tuple(jobs))
 
     def run(self, job: Job, start: Start) -> None:
         """Run a job on ranks that `start` starts. If they do not start, a note says so."""
-        self._progress.expect(job.program.tasks)
+        self._begin(job)
         try:
             self._driver.run(job, start)
         except JobError as error:
@@ -69,8 +84,12 @@ class BenchSession:
 
     def run_here(self, job: Job, comm: MPI.Comm) -> None:
         """Run a job on the ranks of `comm`; called on rank 0. Collective."""
-        self._progress.expect(job.program.tasks)
+        self._begin(job)
         run_here(job, comm, self._driver.take)
+
+    def _begin(self, job: Job) -> None:
+        self._progress.expect(job.program.tasks)
+        self._plan.begin(job, self._driver.tasks)
 
     @property
     def failures(self) -> int:
@@ -89,12 +108,31 @@ class BenchSession:
         try:
             if kind is None:
                 self._results.add(End(self.record.run, now(), self.failures))
+            else:
+                with suppress(ResultError):  # the disk may be full, and the error be this
+                    self._results.add(self._interruption(kind))
         finally:
             self._stack.close()
-            for number, handler in self._former.items():
-                signal.signal(number, handler)
+            if self.stopped is None:  # else later signals are the same request
+                for number, handler in self._former.items():
+                    signal.signal(number, handler)
 
+    def _interruption(self, kind: type[BaseException] = SystemExit) -> Interruption:
+        if self.stopped is None:
+            by = f"an error ({kind.__name__})"
+        else:
+            by = "Ctrl-C" if self.stopped == signal.SIGINT else signal.Signals(self.stopped).name
+        return Interruption(self.record.run, now(), by, self._plan.missing(self._driver.tasks))
 
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """End this program as Ctrl-C does, so that ranks are ended and directories removed."""
-    raise SystemExit(128 + number)
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        """End this program so that ranks are ended and directories removed; a second Ctrl-C ends it at once."""
+        if self.stopped is None:
+            self.stopped, self._asked = number, time.monotonic()
+            if self.end_job is not None:
+                self._results.add(self._interruption())
+                with suppress(OSError):
+                    self._stack.close()
+                self.end_job()
+            raise SystemExit(128 + number)
+        if number == signal.SIGINT and time.monotonic() - self._asked > _SAME:
+            raise KeyboardInterrupt

@@ -162,8 +162,29 @@ class End:
         return cls(**_known(cls, record))
 
 
-Record = Run | Measurement | Failure | End
-_KINDS: dict[str, type[Record]] = {"run": Run, "measurement": Measurement, "failure": Failure, "end": End}
+@dataclass(frozen=True)
+class Interruption:
+    """The end of a run that was interrupted and could still say so."""
+
+    run: str
+    ended: str
+    by: str  # Ctrl-C, SIGTERM or an error
+    missing: str  # what was not measured, in words
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON values."""
+        return {"kind": "interruption", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """:raises ValueError: a key is missing."""
+        return cls(**_known(cls, record))
+
+
+Record = Run | Measurement | Failure | End | Interruption
+_KINDS: dict[str, type[Record]] = {
+    "run": Run, "measurement": Measurement, "failure": Failure, "end": End, "interruption": Interruption,
+}  # fmt: skip
 
 
 def parse(line: str) -> Record | None:

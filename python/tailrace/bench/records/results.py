@@ -13,7 +13,7 @@ from typing import Self
 
 from tailrace.files.regular import open_regular, refuse_special
 
-from .records import End, Failure, Measurement, Record, Run, parse
+from .records import End, Failure, Interruption, Measurement, Record, Run, parse
 
 
 class ResultError(ValueError):
@@ -89,12 +89,24 @@ class BenchResults:
         self.measurements = [one for one in records if isinstance(one, Measurement)]
         self.failures = [one for one in records if isinstance(one, Failure)]
         self.ended = {one.run for one in records if isinstance(one, End)}
+        self.interruptions = {one.run: one for one in records if isinstance(one, Interruption)}
         self.notes = list(notes)  # lines that could not be read
 
     @property
     def interrupted(self) -> list[Run]:
         """The runs that have no end."""
         return [run for run in self.runs if run.run not in self.ended]
+
+    def interrupted_words(self) -> list[str]:
+        """A sentence for each run that was interrupted: by what, and what is missing."""
+        said = []
+        for run in self.interrupted:
+            told = self.interruptions.get(run.run)
+            if told is None:
+                said.append(f"The run of {run.began} was interrupted: measurements may be missing.")
+            else:
+                said.append(f"The run of {run.began} was interrupted by {told.by}. Missing: {told.missing}.")
+        return said
 
 
 def read_results(*paths: Path) -> BenchResults:

@@ -16,23 +16,25 @@ from .flames import calls, traced_round
 from .markup import Element, element, folded, listed, table
 from .overview import Overview
 from .panels import REST, count_of, split
+from .use import use
 from .verdicts import Verdict, certainty, sentence, tallies, warnings
 
 _MOST_OPEN = 12  # verdicts that are shown unfolded
 
 
 def heading(overview: Overview) -> Element:
-    """Machine, software, time, command, and whether a run was interrupted."""
+    """Whether a run was interrupted, what to use here, machine, software, time, command."""
     results = overview.results
     made = element("header", element("h1", "Benchmark report"))
+    for line in results.interrupted_words():
+        made.append(element("p", line, class_="warning"))
+    made.append(element("p", element("strong", use(overview)), class_="use"))
     rounds = counted(len(results.measurements), "measurement")
     settings = counted(len(overview.settings.all), "setting")
     text = f"{rounds} in {settings}, {counted(len(results.failures), 'failure')}."
     if common := overview.settings.common():
         text += f" All: {common}."
     made.append(element("p", text))
-    for run in results.interrupted:
-        made.append(element("p", f"The run of {run.began} was interrupted: cells may be missing.", class_="warning"))
     for note in results.notes:
         made.append(element("p", note, class_="warning"))
     for run in results.runs:

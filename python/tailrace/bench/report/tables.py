@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tailrace.text import counted, visible
+from tailrace.text import visible
 
 from ..records.results import BenchResults
 from ..records.summary import Summary, share
@@ -101,8 +101,7 @@ def _errors(overview: Overview, verdict: Verdict) -> Iterable[str]:
 
 
 def _about_runs(results: BenchResults) -> Iterable[str]:
-    if results.interrupted:
-        yield f"{counted(len(results.interrupted), 'run')} of {len(results.runs)} interrupted; cells may be missing."
+    yield from results.interrupted_words()
     yield from results.notes
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ import typer
 from tailrace.text import message
 
 from ..common import fail
-from .show import check_files, show
+from .show import announce, check_files, show, show_interrupted
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -40,6 +42,13 @@ def measure(bench: Bench, directories: dict[str, Path]) -> int:
         raise
 
 
+def _end_job(comm: MPI.Comm, bench: Bench) -> None:
+    """After an interruption: write the report, and end the other ranks, which measure on."""
+    show_interrupted(bench)
+    sys.stdout.flush()
+    comm.Abort(1)
+
+
 def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
     from mpi4py import MPI
 
@@ -62,10 +71,15 @@ def _measure(comm: MPI.Comm, bench: Bench, directories: dict[str, Path]) -> int:
         fail(error)
     jobs = bench.jobs(scratch, comm.size)
     if session is None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # rank 0 writes the report first, and then ends this rank
         for job in jobs:
             run_here(job, comm, nothing)
         return int(comm.bcast(0))
+    session.end_job = partial(_end_job, comm, bench)
     with session:
+        announce(bench)
+        session.expect(jobs)
         for job in jobs:
             session.run_here(job, comm)
     return int(comm.bcast(show(bench, session.record.run, session.failures, session.notes)))

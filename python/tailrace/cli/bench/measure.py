@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..common import fail
 from ..ranks import launch
 from . import pair
 from .darshan import Watched
-from .show import check_files, show
+from .show import announce, check_files, show, show_interrupted
 from .start import start
 
 if TYPE_CHECKING:
@@ -51,9 +52,17 @@ def measure(bench: Bench) -> None:
         watched = Watched(results.out) if bench.darshan else None
         marks: dict[str, Any] = {"notes": [_WATCHED], "watched": "Darshan"} if watched else {}
         begin = watched.start if watched else pair.start if bench.paired else start
-        with BenchSession(directories, results.out, limit=results.limit, append=results.append, **marks) as session:
-            for job in bench.jobs(session.directories, launch.size()):
-                session.run(job, begin)
+        session = BenchSession(directories, results.out, limit=results.limit, append=results.append, **marks)
+        try:
+            with session:
+                announce(bench)
+                jobs = bench.jobs(session.directories, launch.size())
+                session.expect(jobs)
+                for job in jobs:
+                    session.run(job, begin)
+        except (KeyboardInterrupt, SystemExit):
+            show_interrupted(bench)
+            raise typer.Exit(128 + (session.stopped or signal.SIGTERM)) from None
         failures = session.failures + (_add(watched, results.out, session.notes) if watched else 0)
         raise typer.Exit(show(bench, session.record.run, failures, session.notes))
 

@@ -50,8 +50,8 @@ def report(
         fail(error, 1)
     for note in [*results.notes, *(old.notes if old is not None else ())]:
         say(f"note: {note}")
-    for run in results.interrupted:
-        say(f"note: the run of {run.began} was interrupted; cells may be missing")
+    for line in results.interrupted_words():
+        say(f"note: {line}")
     for path in (out, table):
         if path is not None:
             print(path)

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace.text import counted
+from tailrace.text import counted, visible
 
 from ..common import say
 
 if TYPE_CHECKING:
     from tailrace.bench.bench import Bench
+    from tailrace.bench.records.results import BenchResults
 
 
 def report_of(out: Path) -> Path:
@@ -42,27 +43,58 @@ def show(bench: Bench, run: str, failures: int, notes: Iterable[str]) -> int:
     :param run: the name of the run that ends.
     :param failures: how many cells and jobs have failed.
     """
-    from tailrace.bench.records.results import ResultError, read_results
-    from tailrace.bench.report.report import ReportError, check_report, write_report
+    from tailrace.bench.records.results import read_results
+    from tailrace.bench.report.overview import Overview
     from tailrace.bench.report.tables import print_tables
+    from tailrace.bench.report.use import use
 
-    out, against = bench.results.out, bench.against
-    results = read_results(out)
+    results = read_results(bench.results.out)
     for line in bench.conclusions(one for one in results.measurements if one.run == run):
         say(line)
     print_tables(results)
-    report = report_of(out)
-    code = 1 if failures else 0
-    try:
-        old = read_results(against) if against is not None else None
-        check_report(report)
-        write_report(results, report, against=old)
-        print(f"records: {out}\nreport:  {report}")
-    except (ReportError, ResultError, OSError) as error:
-        say(f"tailrace: {error}")
-        code = 1
+    print(visible(use(Overview(results))))
+    written = _write(bench, results)
+    code = 0 if written and not failures else 1
     for note in notes:
         say(f"tailrace: {note}")
     if failures:
         say(f"tailrace: {counted(failures, 'failure')}; the records say what failed and why")
     return code
+
+
+def announce(bench: Bench) -> None:
+    """Say, before anything is measured, where the results will be."""
+    out = bench.results.out
+    say(f"tailrace: the records go to {out}, the report to {report_of(out)}, also after an interruption")
+
+
+def show_interrupted(bench: Bench) -> None:
+    """Write the report of what was measured before an interruption, and say what is missing."""
+    from tailrace.bench.records.results import ResultError, read_results
+
+    try:
+        results = read_results(bench.results.out)
+    except ResultError as error:
+        say(f"tailrace: no report: {error}")
+        return
+    _write(bench, results)
+    for line in results.interrupted_words()[-1:]:
+        say(f"tailrace: {line}")
+
+
+def _write(bench: Bench, results: BenchResults) -> bool:
+    """Write the report beside the file of results. Returns whether that was possible; else a line says why not."""
+    from tailrace.bench.records.results import ResultError, read_results
+    from tailrace.bench.report.report import ReportError, check_report, write_report
+
+    out, against = bench.results.out, bench.against
+    report = report_of(out)
+    try:
+        old = read_results(against) if against is not None else None
+        check_report(report)
+        write_report(results, report, against=old)
+    except (ReportError, ResultError, OSError) as error:
+        say(f"tailrace: {error}")
+        return False
+    print(f"records: {out}\nreport:  {report}", flush=True)
+    return True

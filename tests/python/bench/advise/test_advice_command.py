@@ -115,6 +115,15 @@ def test_the_command_prints_reasons_and_a_block_that_loads(run, tmp_path):
     assert "interrupted" not in found.stderr
 
 
+def test_the_first_line_says_what_to_take_and_how_sure_it_is(run):
+    assert run("clear.jsonl").stdout.startswith("Take bp5. Sure: it was faster than the next, hdf5, in all 49 pairs")
+    lone = run("lone.jsonl")
+    assert lone.exit_code == 0
+    assert lone.stdout.startswith("Take bp5 for now. Not sure: it was compared with no other way. To be surer: `tailr")
+    predicted = run("--machine", "laptop", "--ranks", 4, "--state", "128MiB").stdout
+    assert "it is predicted from the profile of" in predicted
+
+
 def test_an_interrupted_run_is_used_and_noted(run, tmp_path):
     text = (tmp_path / "clear.jsonl").read_text().splitlines()
     (tmp_path / "cut.jsonl").write_text("\n".join([*text[:-2], text[-2][:40]]))
@@ -159,7 +168,6 @@ def test_the_command_fits_a_profile_that_it_predicts_from(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["lone.jsonl"], 1, "only one way was measured"),
         (["missing.jsonl"], 2, "cannot be read"),
         ([], 2, "give files of results"),
         (["clear.jsonl", "--machine", "laptop"], 2, "measurements or a prediction?"),

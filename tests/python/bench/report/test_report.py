@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from helpers.inputs.benchmarks import NOISE, cell, results, rich_example, rounds, run, small
-from tailrace.bench.records.records import Failure
+from helpers.inputs.benchmarks import GIB, NOISE, cell, results, rich_example, rounds, run, small
+from tailrace.bench.records.records import Failure, Interruption
 from tailrace.bench.records.results import BenchResults
 from tailrace.bench.report.compare import against
 from tailrace.bench.report.figures import seconds, significant
@@ -136,6 +136,31 @@ def test_the_heading_says_where_when_and_what_went_wrong():
         assert words in parsed.texts["dd"]
     assert "was interrupted" in parsed.texts["header"] and "line is not whole" in parsed.texts["header"]
     assert "was interrupted" not in Page(page(small())).texts["header"]
+
+
+def first_lines(text):
+    return re.findall(r"<p[^>]*>(.*?)</p>", text.partition("</h1>")[2].replace("<strong>", "").replace("</strong>", ""))
+
+
+def test_the_page_begins_with_what_to_use_here():
+    verified = {"verified": True, "bytes": GIB}
+    writes = [*rounds(cell("raw"), 2.0, **verified), *rounds(cell("bp5"), 1.0, **verified)]
+    reads = [*rounds(cell("raw", operation="read", cache="cold"), 1.0)]
+    assert first_lines(page(results(writes, reads)))[0] == (
+        "Use here: for writing fields, bp5 (sure); for reading fields, raw (the fastest, alone or in a tie, in 1 of 1 "
+        "setting)."
+    )
+    unread = results(rounds(cell("raw"), 1.0))
+    assert first_lines(page(unread))[0].startswith("Use here: for writing fields, nothing yet, because no way wrote")
+    assert first_lines(page(results()))[0] == "Nothing was measured that could tell what to use here."
+
+
+def test_an_interrupted_run_is_the_first_line():
+    told = Interruption("run 1", "2026-03-14T15:10:00+01:00", "Ctrl-C", "3 of 4 measurements")
+    found = results(rounds(cell("raw"), 1.0), [told], ended=False)
+    assert first_lines(page(found))[0] == (
+        "The run of 2026-03-14T15:09:26+01:00 was interrupted by Ctrl-C. Missing: 3 of 4 measurements."
+    )
 
 
 def test_the_verdict_names_the_fastest_its_ties_and_doubts():

@@ -61,7 +61,8 @@ def test_doubts_failures_wrong_values_and_interruptions_are_said():
     assert "! raw: 1 of 7 rounds disturbed (another program)." in text
     assert "! hdf5: 1 round failed." in text
     assert "! hdf5: no space [bold]left[/bold] on device \\u001b[31m" in text
-    assert "! 1 run of 1 interrupted; cells may be missing." in text and "! results:9: left out" in text
+    assert "! The run of 2026-03-14T15:09:26+01:00 was interrupted: measurements may be missing." in text
+    assert "! results:9: left out" in text
     assert "\x1b" not in text
     assert "Fastest: raw" in text  # sion is faster, but wrong
 

@@ -66,6 +66,10 @@ def interrupted(directory, *words, records=2, limit=200) -> BenchResults:
     assert len(found.measurements) >= records
     assert not list(directory.glob("tailrace-bench-*"))
     assert not mpi_run.members(process)
+    [line] = found.interrupted_words()
+    assert "interrupted by SIGTERM. Missing: " in line
+    assert line in done.text
+    assert line in path.with_suffix(".html").read_text()
     return found
 
 

@@ -26,13 +26,12 @@ class Made:
     kind: str = "ext4"
     machine: Mapping[str, Any] = field(default_factory=lambda: MACHINE)
     run: str = "one"
+    began: str = "2026-01-01T00:00:00+00:00"
     records: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         places = {self.directory: {"path": f"/scratch/{self.directory}", "kind": self.kind}}
-        self.records.append(
-            Run(self.run, "bench", "2026-01-01T00:00:00+00:00", "0.1.0", dict(self.machine), {}, places)
-        )
+        self.records.append(Run(self.run, "bench", self.began, "0.1.0", dict(self.machine), {}, places))
 
     def cell(self, engine: str, **parameters: Any) -> Cell:
         """The cell of a way."""
