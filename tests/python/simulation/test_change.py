@@ -258,7 +258,7 @@ def test_what_a_run_wrote_goes_before_its_namelist(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with tr.open(".") as series:
         assert series.engine == "raw" and [step.index for step in series] == [0, 20]
-        assert series[1].viscosity == 1 / 50 and tuple(series[1].grid.nodes) == (16, 9, 10)
+        assert series[1].viscosity == 1 / 50 and tuple(series[1].grid.points) == (16, 9, 10)
         assert tuple(series[1].grid.lengths) == (7.0, 3.0, 5.0)
     shown = mpi_run.tailrace("info", ".", cwd=tmp_path)
     assert shown.code == 0 and "16 x 9 x 10 points" in shown.out and "7.0, 3.0, 5.0" in shown.out
@@ -267,7 +267,7 @@ def test_what_a_run_wrote_goes_before_its_namelist(tmp_path, monkeypatch):
     converted = mpi_run.tailrace("convert", ".", target, cwd=tmp_path)
     assert converted.code == 0, converted.text
     with tr.open(target) as series:
-        assert tuple(series[1].grid.nodes) == (16, 9, 10)
+        assert tuple(series[1].grid.points) == (16, 9, 10)
     assert mpi_run.tailrace("plot", ".", "-o", "ux.png", cwd=tmp_path).code == 0
     with xarray.open_dataset(".", engine="tailrace") as dataset:
         assert dataset.sizes["x"] == 16

@@ -50,7 +50,7 @@ def test_the_grid_of_a_region():
     stretched = StretchedGrid((8, 9, 10), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125), ((), y, ()))
     found = outputs._grid_of(stretched, Region((0, 1, 0), (8, 4, 10), (1, 2, 1)))
     assert isinstance(found, StretchedGrid)
-    assert found.coordinates == ((), (1.0, 9.0, 25.0, 49.0), ())
+    assert found.uneven == ((), (1.0, 9.0, 25.0, 49.0), ())
 
 
 def test_a_directory_that_cannot_be_made_names_its_output(tmp_path):
