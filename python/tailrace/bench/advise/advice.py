@@ -89,7 +89,7 @@ def _nearest_of_purpose(every: Sequence[Summary], question: Question) -> Near:
 
 
 def _comparable(found: Sorted, question: Question) -> tuple[Summary, ...]:
-    """The ways to choose from; doubtful ones only where no other is safe. Raises AdviceError if there is none."""
+    """The ways to choose from; doubtful ones only where all are. Raises AdviceError where no way is safe."""
     if not found.good and not found.doubtful:
         reasons = "; ".join(f"{way.cell.name}: {reason}" for way, reason in found.unsafe)
         raise AdviceError(f"no way is safe: {reasons}. Measure again, with reads: tailrace bench io")

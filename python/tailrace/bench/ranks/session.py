@@ -129,7 +129,8 @@ class BenchSession:
         if self.stopped is None:
             self.stopped, self._asked = number, time.monotonic()
             if self.end_job is not None:
-                self._results.add(self._interruption())
+                with suppress(ResultError):  # whatever fails here, the ranks must end
+                    self._results.add(self._interruption())
                 with suppress(OSError):
                     self._stack.close()
                 self.end_job()
