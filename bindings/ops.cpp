@@ -3,6 +3,7 @@
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/reductions.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,16 @@ Index3 points_of(const Weights &weights) {
   for (std::size_t d = 0; d < 3; ++d)
     count[d] = static_cast<std::int64_t>(weights[d].size());
   return count;
+}
+
+/// Of values or of the products of pairs. Collective.
+template <class Values>
+double sum_over_ranks(const ProcessGrid &processes, const Weights &weights, const Values &values) {
+  nb::gil_scoped_release release;
+  ExactSum sum;
+  add_weighted(sum, weights, points_of(weights), values);
+  sum.combine(processes.comm());
+  return sum.value();
 }
 
 constexpr std::array<bool, 3> on_nodes{false, false, false};
@@ -128,22 +139,17 @@ template <class T> void bind_operators(nb::module_ &m, const char *name) {
           nb::arg("pairs"));
   m.def(
       "weighted_sum",
-      [](const Weights &weights, const Input<T> &values) {
-        const Index3 count = points_of(weights);
-        const T *from = part<T>(values, count);
-        nb::gil_scoped_release release;
-        return weighted_sum(weights, count, from);
+      [](const ProcessGrid &processes, const Weights &weights, const Input<T> &values) {
+        return sum_over_ranks(processes, weights, part<T>(values, points_of(weights)));
       },
-      nb::arg("weights"), nb::arg("values"), "Sum over this rank's points of wx wy wz times the value.");
+      nb::arg("processes"), nb::arg("weights"), nb::arg("values"),
+      "Sum over the points of all ranks of wx wy wz times the value, which does not depend on the ranks. Collective.");
   m.def(
       "weighted_sum",
-      [](const Weights &weights, const InputPairs<T> &pairs) {
-        const Index3 count = points_of(weights);
-        const auto from = parts<T>(pairs, count);
-        nb::gil_scoped_release release;
-        return weighted_sum(weights, count, from);
+      [](const ProcessGrid &processes, const Weights &weights, const InputPairs<T> &pairs) {
+        return sum_over_ranks(processes, weights, parts<T>(pairs, points_of(weights)));
       },
-      nb::arg("weights"), nb::arg("pairs"), "The same of the sum of the products of pairs.");
+      nb::arg("processes"), nb::arg("weights"), nb::arg("pairs"), "The same of the sum of the products of pairs.");
 }
 
 } // namespace

@@ -107,7 +107,7 @@ class Model:
         if case.body is not None:
             shape, word = agree(comm, lambda: shape_of(case)), case.body.shape
             put_into(self.flow, shape, f"the body '{word}'", case.body.refinement)
-        self.measures = Measures(case, self.flow, self.grid, comm)
+        self.measures = Measures(case, self.flow, self.grid, self.processes, comm)
         self.energy = EnergyBudget(case, self.flow, given=self._forces.function is not None)
         self._beginning = Beginning(case, self.flow, self.grid, comm)
         self._remarks: list[str] = []  # about how the flow begins

@@ -1,6 +1,7 @@
 #include <tailrace/flow/control_volume.hpp>
 
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 #include <fmt/format.h>
 
@@ -43,36 +44,37 @@ ControlVolume<T>::ControlVolume(NavierStokes<T> &flow, Diagnostics<T> &diagnosti
   p_ = Buffer<T>(flow.nodes().box(Pencil::x).size());
 }
 
-/// This rank's part of the integral of value(offset) over nodes in the fluid; `normal`: the direction normal to the
-/// face over which it is taken, or 3 for a volume.
+/// Adds this rank's part of the integral of value(offset) over nodes in the fluid; `normal`: the direction normal to
+/// the face over which it is taken, or 3 for a volume.
 template <class T>
 template <class Value>
-double ControlVolume<T>::over_nodes(const Box &part, int normal, Value value) const {
+void ControlVolume<T>::over_nodes(ExactSum &sum, const Box &part, int normal, Value value) const {
   const Box field = flow_.nodes().box(Pencil::x), here = part.intersect(field);
   const std::uint8_t *solid = flow_.body() != nullptr ? flow_.body()->solid().data() : nullptr;
   const auto weight = [&](int d, std::int64_t node) {
     return d == normal ? 1.0 : weights_[static_cast<std::size_t>(d)][static_cast<std::size_t>(node - box_.start[d])];
   };
-  double sum = 0;
   for (std::int64_t k = here.start[2]; k < here.end(2); ++k)
     for (std::int64_t j = here.start[1]; j < here.end(1); ++j) {
       const double across = weight(2, k) * weight(1, j);
       const std::int64_t row = field.count[0] * (j - field.start[1] + field.count[1] * (k - field.start[2]));
+      double in_row = 0;
       for (std::int64_t i = here.start[0]; i < here.end(0); ++i)
         if (const std::int64_t at = row + i - field.start[0]; solid == nullptr || solid[at] == 0)
-          sum += across * weight(0, i) * static_cast<double>(value(at));
+          in_row += weight(0, i) * static_cast<double>(value(at));
+      sum.add(across * in_row);
     }
-  return sum;
 }
 
 /// The same over the two faces normal to d, where the box has them, the lower one with a minus.
-template <class T> template <class Value> double ControlVolume<T>::over_faces(int d, Value value) const {
+template <class T> template <class Value> void ControlVolume<T>::over_faces(ExactSum &sum, int d, Value value) const {
   if (!open_[static_cast<std::size_t>(d)])
-    return 0;
+    return;
   Box lower = box_, upper = box_;
   lower.count[d] = upper.count[d] = 1;
   upper.start[d] = box_.end(d) - 1;
-  return over_nodes(upper, d, value) - over_nodes(lower, d, value);
+  over_nodes(sum, upper, d, value);
+  over_nodes(sum, lower, d, [&](std::int64_t at) { return -value(at); });
 }
 
 template <class T> MomentumBalance ControlVolume<T>::balance() {
@@ -80,31 +82,28 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
   const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
   const double nu = flow_.options().viscosity;
   const std::array<const T *, 9> gradient = diagnostics_.gradient();
-  MomentumBalance sums;
+  std::array<ExactSum, 15> sums;
+  const auto momentum = &sums[0], convection = &sums[3], pressure = &sums[6], viscous = &sums[9], force = &sums[12];
   const std::array<Field<T>, 3> driving = flow_.driving();
   for (int i = 0; i < 3; ++i) {
-    sums.momentum[i] = over_nodes(box_, 3, [&](std::int64_t at) { return u[i][at]; });
-    sums.driving[i] = over_nodes(box_, 3, [&](std::int64_t at) { return driving[i].data()[at]; });
-    sums.pressure[i] = -over_faces(i, [&](std::int64_t at) { return p_[at]; });
+    over_nodes(momentum[i], box_, 3, [&](std::int64_t at) { return u[i][at]; });
+    over_nodes(force[i], box_, 3, [&](std::int64_t at) { return driving[i].data()[at]; });
+    over_faces(pressure[i], i, [&](std::int64_t at) { return -p_[at]; });
     for (int d = 0; d < 3; ++d)
-      sums.convection[i] += over_faces(d, [&](std::int64_t at) { return u[i][at] * u[d][at]; });
+      over_faces(convection[i], d, [&](std::int64_t at) { return u[i][at] * u[d][at]; });
   }
   for (int i = 0; i < 3; ++i)
     for (int d = 0; d < 3; ++d) {
       const T *slope = gradient[3 * i + d];
       const auto stress = [&](std::int64_t at) { return nu * static_cast<double>(slope[at]); };
-      sums.viscous[i] += over_faces(d, stress);
-      sums.viscous[d] += over_faces(i, stress);
+      over_faces(viscous[i], d, stress);
+      over_faces(viscous[d], i, stress);
     }
-  std::vector<double> all;
-  for (const auto *part : {&sums.momentum, &sums.convection, &sums.pressure, &sums.viscous, &sums.driving})
-    all.insert(all.end(), part->begin(), part->end());
-  flow_.nodes().comm().sum(all);
-  const double *next = all.data();
-  for (auto *part : {&sums.momentum, &sums.convection, &sums.pressure, &sums.viscous, &sums.driving})
-    for (double &value : *part)
-      value = *next++;
-  return sums;
+  ExactSum::combine(flow_.nodes().comm(), sums);
+  const auto values = [](const ExactSum *of) {
+    return MomentumBalance::Vector{of[0].value(), of[1].value(), of[2].value()};
+  };
+  return {values(momentum), values(convection), values(pressure), values(viscous), values(force)};
 }
 
 template class ControlVolume<float>;

@@ -2,6 +2,10 @@
 
 #include <tailrace/flow/diagnostics.hpp>
 
+namespace tailrace {
+class ExactSum;
+}
+
 namespace tailrace::flow {
 
 /// The terms of the momentum equation, integrated over the fluid in a box, per component, with density one. The force
@@ -30,8 +34,8 @@ public:
   MomentumBalance balance();
 
 private:
-  template <class Value> double over_faces(int d, Value value) const;
-  template <class Value> double over_nodes(const grid::Box &part, int normal, Value value) const;
+  template <class Value> void over_faces(ExactSum &sum, int d, Value value) const;
+  template <class Value> void over_nodes(ExactSum &sum, const grid::Box &part, int normal, Value value) const;
 
   NavierStokes<T> &flow_;
   Diagnostics<T> &diagnostics_;

@@ -172,14 +172,17 @@ template <class T> struct BundleMemory {
 };
 } // namespace
 
-/// The same where some of the lines meet a body: every line is rebuilt before a derivative of it is taken, also the
-/// product, which is zero on the surface and rebuilt from the products at the fluid nodes.
+/// The same where some of the lines meet a body: each of these is rebuilt before a derivative of it is taken, also the
+/// product, which is zero on the surface and rebuilt from the products at the fluid nodes. The others keep the bits that
+/// they have in a tile without such lines, since which lines share a tile depends on the ranks.
 template <class T>
 void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const SolidLines<T> &solid,
                                   const LineRange &range) const {
-  thread_local std::array<Buffer<T>, 5> memory;
+  thread_local std::array<Buffer<T>, 6> memory;
   const BundleMemory<T> products[3] = {{n, memory[0]}, {n, memory[1]}, {n, memory[2]}};
-  const BundleMemory<T> gradient(n, memory[3]), flux(n, memory[4]);
+  const BundleMemory<T> gradient(n, memory[3]), flux(n, memory[4]), diffusion(n, memory[5]);
+  const auto chosen = solid.lanes_that_meet(range);
+  body(tile, n);
   for (int i = 0; i < 3; ++i)
     for (int b = 0; b < tile.bundles; ++b)
       for (std::int64_t j = 0; j < n; ++j)
@@ -196,11 +199,13 @@ void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const Sol
       fill_ghosts<T>(products[i].lines[b], n, sides_, parity * Parity::odd, false);
     solve_tile(systems.gradient, tile.in[i], gradient.lines, tile.bundles);
     solve_tile(systems.flux, products[i].lines, flux.lines, tile.bundles);
-    solve_tile(systems.diffusion, tile.in[i], tile.out[i], tile.bundles);
+    solve_tile(systems.diffusion, tile.in[i], diffusion.lines, tile.bundles);
     for (int b = 0; b < tile.bundles; ++b)
       for (std::int64_t j = 0; j < n; ++j) {
         const T slope = slope_.empty() ? T(0) : slope_[static_cast<std::size_t>(j)];
-        tile.out[i][b][j] += (tile.in[direction_][b][j] + slope) * gradient.lines[b][j] + flux.lines[b][j];
+        const Vec<T> rebuilt =
+            diffusion.lines[b][j] + (tile.in[direction_][b][j] + slope) * gradient.lines[b][j] + flux.lines[b][j];
+        tile.out[i][b][j] = chosen[static_cast<std::size_t>(b)] ? rebuilt : tile.out[i][b][j];
       }
   }
 }

@@ -119,7 +119,7 @@ template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bo
   const Face<T> &face = flow_.face(d, upper);
   const auto g = gradient();
   const Box box = flow_.velocity(0).box();
-  std::array<double, 4> sums{};
+  std::array<ExactSum, 4> sums;
   Weights weights = weights_;
   weights[static_cast<std::size_t>(d)].assign(weights[static_cast<std::size_t>(d)].size(), 1);
   std::array<std::int64_t, 3> at{};
@@ -133,11 +133,12 @@ template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bo
     for (std::size_t each = 0; each < 3; ++each)
       share *= weight(each, face.box.start[each] + at[each]);
     for (int i = 0; i < 3; ++i)
-      sums[i] += share * static_cast<double>(g[3 * i + d][offset]);
-    sums[3] += share;
+      sums[i].add(share * static_cast<double>(g[3 * i + d][offset]));
+    sums[3].add(share);
   });
-  flow_.nodes().comm().sum(sums);
-  return {sums[0] / sums[3], sums[1] / sums[3], sums[2] / sums[3]};
+  ExactSum::combine(flow_.nodes().comm(), sums);
+  const double all = sums[3].value();
+  return {sums[0].value() / all, sums[1].value() / all, sums[2].value() / all};
 }
 
 template <class T> double Diagnostics<T>::cfl(double dt) {

@@ -48,6 +48,15 @@ public:
            starts_[static_cast<std::size_t>(range.first + range.count)];
   }
 
+  /// For each lane of the bundles of a tile, all bits set where its line has solid nodes.
+  using LaneMask = decltype(Vec<T>{} < Vec<T>{});
+  std::array<LaneMask, ops::tile_bundles> lanes_that_meet(const LineRange &range) const {
+    std::array<LaneMask, ops::tile_bundles> masks{};
+    for (std::int64_t l = 0; l < range.count; ++l)
+      masks[static_cast<std::size_t>(l / lanes<T>)][l % lanes<T>] = meets({range.first + l, 1}) ? -1 : 0;
+    return masks;
+  }
+
   /// Replaces the values at the solid nodes of a line; node j of it is values[j * stride].
   void rebuild(std::int64_t line, T *values, std::int64_t stride) const {
     const auto number = static_cast<std::size_t>(line);

@@ -53,9 +53,8 @@ template <class T> Vec<double> load_doubles(const T *p, int count) {
   return __builtin_convertvector(values, Vec<double>);
 }
 
-/// Calls add(weighted sum of a row) for each row along x of at(first point, number of points), a register of
-/// points.
-template <class At, class Add> void sum_rows(const Weights &weights, const Index3 &count, At at, Add add) {
+/// Adds the weighted sum of each row along x of at(first point, number of points), a register of points.
+template <class At> void sum_rows(ExactSum &sum, const Weights &weights, const Index3 &count, At at) {
   constexpr int W = lanes<double>;
   std::vector<double> x = weights[0];
   x.resize(x.size() + W, 0); // the last register of a row may reach beyond it, where values load as zero
@@ -68,7 +67,7 @@ template <class At, class Add> void sum_rows(const Weights &weights, const Index
       double in_row = 0;
       for (int lane = 0; lane < W; ++lane)
         in_row += sums[lane];
-      add(weights[1][static_cast<std::size_t>(j)] * weights[2][static_cast<std::size_t>(k)] * in_row);
+      sum.add(weights[1][static_cast<std::size_t>(j)] * weights[2][static_cast<std::size_t>(k)] * in_row);
     }
 }
 
@@ -85,44 +84,24 @@ template <class T> void sum_of_products(const Pairs<T> &pairs, std::int64_t size
   });
 }
 
-template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const T *values) {
-  double sum = 0;
-  sum_rows(
-      weights, count, [&](std::int64_t p, int points) { return load_doubles(values + p, points); },
-      [&](double row) { sum += row; });
-  return sum;
-}
-
-namespace {
-template <class T, class Add>
-void sum_products(const Weights &weights, const Index3 &count, const Pairs<T> &pairs, Add add) {
-  with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
-    const Products<T, n> products(pairs);
-    const auto at = [&](std::int64_t p, int points) {
-      return products.sum([&](const T *values) { return load_doubles(values + p, points); });
-    };
-    sum_rows(weights, count, at, add);
-  });
-}
-} // namespace
-
-template <class T> double weighted_sum(const Weights &weights, const Index3 &count, const Pairs<T> &pairs) {
-  double sum = 0;
-  sum_products(weights, count, pairs, [&](double row) { sum += row; });
-  return sum;
+template <class T> void add_weighted(ExactSum &sum, const Weights &weights, const Index3 &count, const T *values) {
+  sum_rows(sum, weights, count, [&](std::int64_t p, int points) { return load_doubles(values + p, points); });
 }
 
 template <class T>
 void add_weighted(ExactSum &sum, const Weights &weights, const Index3 &count, const Pairs<T> &pairs) {
-  sum_products(weights, count, pairs, [&](double row) { sum.add(row); });
+  with_count(pairs.size(), [&]<std::size_t n>(std::integral_constant<std::size_t, n>) {
+    const Products<T, n> products(pairs);
+    sum_rows(sum, weights, count, [&](std::int64_t p, int points) {
+      return products.sum([&](const T *values) { return load_doubles(values + p, points); });
+    });
+  });
 }
 
 template void sum_of_products(const Pairs<float> &, std::int64_t, float *);
 template void sum_of_products(const Pairs<double> &, std::int64_t, double *);
-template double weighted_sum(const Weights &, const Index3 &, const float *);
-template double weighted_sum(const Weights &, const Index3 &, const double *);
-template double weighted_sum(const Weights &, const Index3 &, const Pairs<float> &);
-template double weighted_sum(const Weights &, const Index3 &, const Pairs<double> &);
+template void add_weighted(ExactSum &, const Weights &, const Index3 &, const float *);
+template void add_weighted(ExactSum &, const Weights &, const Index3 &, const double *);
 template void add_weighted(ExactSum &, const Weights &, const Index3 &, const Pairs<float> &);
 template void add_weighted(ExactSum &, const Weights &, const Index3 &, const Pairs<double> &);
 

@@ -4,32 +4,35 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace tailrace {
 
-/// A sum that does not depend on the order of its terms, nor on which rank has which of them: terms are split into
-/// whole numbers of a few units, which add up without rounding (as in Demmel and Nguyen 2015, with fixed units). Exact
-/// for terms from 2^-160 to 2^80, up to 2^22 of them on all ranks together; larger ones are added as they are.
+/// A sum that depends neither on the order of its terms nor on which rank has which of them: the bits of each term add
+/// to whole numbers of units 2^32 apart, which cover all doubles and add up without rounding (as Neal 2015). For up to
+/// 2^31 terms on all ranks together.
 class ExactSum {
 public:
   void add(double term) {
-    if (!(std::fabs(term) < most)) {
-      ++parts_[units];
-      outside_ += term;
+    const auto bits = std::bit_cast<std::uint64_t>(term);
+    const std::uint64_t exponent = bits >> 52U & 0x7ffU, fraction = bits & ((1ULL << 52U) - 1);
+    const bool negative = bits >> 63U != 0;
+    if (exponent == 0x7ff) {
+      ++parts_[fraction != 0 ? nans : negative ? negative_infinities : infinities];
       return;
     }
-    double unit = largest, inverse = 1 / largest;
-    for (std::size_t k = 0; k < units && term != 0; ++k, unit *= step, inverse /= step) {
-      if (std::fabs(term) < 0.5 * unit)
-        continue;
-      const auto whole = static_cast<std::int64_t>(std::nearbyint(term * inverse));
-      parts_[k] += whole;
-      term -= static_cast<double>(whole) * unit;
-    }
+    const std::uint64_t mantissa = exponent == 0 ? fraction : fraction | 1ULL << 52U;
+    const std::uint64_t place = exponent == 0 ? 0 : exponent - 1, unit = place / 32, shift = place % 32;
+    const std::uint64_t low = mantissa << shift, high = shift == 0 ? 0 : mantissa >> (64 - shift);
+    const std::int64_t sign = negative ? -1 : 1;
+    parts_[unit] += sign * static_cast<std::int64_t>(low & 0xffffffffU);
+    parts_[unit + 1] += sign * static_cast<std::int64_t>(low >> 32U);
+    parts_[unit + 2] += sign * static_cast<std::int64_t>(high);
   }
 
   /// Adds the terms of all ranks. Collective.
@@ -40,25 +43,30 @@ public:
     for (const ExactSum &sum : sums)
       all.insert(all.end(), sum.parts_.begin(), sum.parts_.end());
     comm.sum(all);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i * (units + 1)), units + 1, sums[i].parts_.begin());
-      if (sums[i].parts_[units] > 0)
-        sums[i].outside_ = comm.sum(sums[i].outside_);
-    }
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i * size), size, sums[i].parts_.begin());
   }
 
   double value() const {
-    double unit = smallest, sum = 0;
-    for (std::size_t k = units; k-- > 0; unit /= step)
-      sum += static_cast<double>(parts_[k]) * unit;
-    return parts_[units] > 0 ? sum + outside_ : sum;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (parts_[nans] > 0 || (parts_[infinities] > 0 && parts_[negative_infinities] > 0))
+      return std::numeric_limits<double>::quiet_NaN();
+    if (parts_[infinities] > 0 || parts_[negative_infinities] > 0)
+      return parts_[infinities] > 0 ? infinity : -infinity;
+    double sum = 0;
+    std::int64_t carry = 0; // to the next unit, so that large parts of opposite signs do not cancel after rounding
+    for (std::size_t unit = 0; unit < units; ++unit) {
+      const std::int64_t part = parts_[unit] + carry;
+      carry = unit + 1 < units ? (part + (1LL << 31U)) >> 32U : 0;
+      sum += std::ldexp(static_cast<double>(part - carry * (1LL << 32U)), static_cast<int>(unit) * 32 - 1074);
+    }
+    return sum;
   }
 
 private:
-  static constexpr std::size_t units = 6;
-  static constexpr double step = 0x1p-40, largest = 0x1p40, smallest = 0x1p-160, most = 0x1p80;
-  std::array<std::int64_t, units + 1> parts_{}; ///< the last one counts the terms that are outside of the range
-  double outside_ = 0;
+  static constexpr std::size_t units = 66, nans = units, infinities = units + 1, negative_infinities = units + 2;
+  static constexpr std::size_t size = units + 3;
+  std::array<std::int64_t, size> parts_{}; ///< of 2^-1074 2^(32 i), then how many terms were not finite
 };
 
 } // namespace tailrace

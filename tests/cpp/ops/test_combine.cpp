@@ -4,6 +4,7 @@
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/reductions.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 #include <gtest/gtest.h>
 
@@ -167,8 +168,11 @@ TEST(Reductions, WeighAndMultiply) {
     product_sum += weight * (a[q] * b[q] + b[q] * b[q]);
   });
   const std::vector<std::pair<const double *, const double *>> pairs{{a.data(), b.data()}, {b.data(), b.data()}};
-  EXPECT_NEAR(weighted_sum(weights, count, a.data()), sum, 1e-11); // the terms have both signs
-  EXPECT_NEAR(weighted_sum(weights, count, pairs), product_sum, 1e-14 * product_sum);
+  ExactSum of_values, of_products;
+  add_weighted(of_values, weights, count, a.data());
+  add_weighted(of_products, weights, count, pairs);
+  EXPECT_NEAR(of_values.value(), sum, 1e-11); // the terms have both signs
+  EXPECT_NEAR(of_products.value(), product_sum, 1e-14 * product_sum);
   sum_of_products(pairs, box.size(), out.data());
   for (std::size_t p = 0; p < out.size(); ++p)
     EXPECT_NEAR(out[p], a[p] * b[p] + b[p] * b[p], 1e-15);

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.core import Grid, weighted_sum
+from tailrace.core import Grid, ProcessGrid, weighted_sum
 from tailrace.io.names import COMPONENTS
 
 from .forces import ControlVolume
@@ -23,8 +23,8 @@ class Measures:
     There are only those that the case gives rise to: none for a flow between free-slip or periodic boundaries.
     """
 
-    def __init__(self, case: Case, flow: Any, grid: Grid, comm: MPI.Comm) -> None:
-        self._case, self._flow, self._comm = case, flow, comm
+    def __init__(self, case: Case, flow: Any, grid: Grid, processes: ProcessGrid, comm: MPI.Comm) -> None:
+        self._case, self._flow, self._processes, self._comm = case, flow, processes, comm
         self._walls = [(d, upper) for d, upper, word in case.grid.given_ends() if word == "wall"]
         driven = case.forcing.flow_rate is not None or any(case.forcing.acceleration)
         self._means = driven or any(word != "periodic" and word != "free-slip" for e in case.grid.ends for word in e)
@@ -86,8 +86,7 @@ class Measures:
         return dict(zip(self.columns, numbers, strict=True))
 
     def _mean(self, values: Any, other: Any = None) -> float:
-        local = weighted_sum(self._weights, values) if other is None else weighted_sum(self._weights, [(values, other)])
-        return float(self._comm.allreduce(local))
+        return weighted_sum(self._processes, self._weights, values if other is None else [(values, other)])
 
     @property
     def state(self) -> list[float]:

@@ -127,7 +127,7 @@ def process_grids(size: int) -> list[dict[str, int]]:
 
 
 def same_bits_as_alone(comm: Any, nodes: list[int], kinds: list[str]) -> None:
-    """Derivatives on every process grid have the bits of those on one rank."""
+    """Derivatives and integrals on every process grid have the bits of those on one rank."""
     values = np.random.default_rng(3).standard_normal(nodes[::-1])
     alone = tr.Operators(nodes, LENGTHS, kinds)
     for grid in process_grids(comm.size):
@@ -140,6 +140,12 @@ def same_bits_as_alone(comm: Any, nodes: list[int], kinds: list[str]) -> None:
                 (alone.second(values, d, "odd"), ops.second(values[cut], d, "odd")),
             ):
                 assert (part == whole[cut]).all(), (kinds, grid, name, abs(part - whole[cut]).max())
+        assert ops.integral(values[cut]) == alone.integral(values), (kinds, grid)
+        single = values.astype(np.float32)
+        pairs = [(single, single[::-1]), (single, single)]
+        parts = [(np.ascontiguousarray(a[cut]), np.ascontiguousarray(b[cut])) for a, b in pairs]
+        whole_pairs = [(a, np.ascontiguousarray(b)) for a, b in pairs]
+        assert ops.integral_of_products(parts) == alone.integral_of_products(whole_pairs), (kinds, grid)
 
 
 def numbers_of_fields(comm: Any, kinds: list[str]) -> list[float] | None:
