@@ -101,6 +101,12 @@ from .fields.vector import Vector as Vector
 from .flow.initial.isotropic import RandomVelocity as RandomVelocity
 from .flow.initial.noise import noise as noise
 from .flow.model import Model as Model
+from .grids import (
+    StretchedGrid as StretchedGrid,
+)
+from .grids import (
+    UniformGrid as UniformGrid,
+)
 from .io.placement import (
     Block as Block,
 )
@@ -109,12 +115,6 @@ from .io.placement import (
 )
 from .io.placement import (
     Region as Region,
-)
-from .io.placement import (
-    StretchedGrid as StretchedGrid,
-)
-from .io.placement import (
-    UniformGrid as UniformGrid,
 )
 from .simulation.simulation import Simulation as Simulation
 from .simulation.simulation import run as run

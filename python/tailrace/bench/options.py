@@ -16,7 +16,7 @@ import typer
 from .ranks.eviction import COLD, DROPPED
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import Triple
+    from tailrace.grids import Triple
 
 Engines = Annotated[
     list[str],

@@ -10,7 +10,7 @@ from .flow_sections import Section
 from .values import Real, parse_length
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import UniformGrid
+    from tailrace.grids import UniformGrid
 
 Coordinate = Annotated[Real, BeforeValidator(parse_length)]
 _ROUNDING = 1e-9  # of the length of the box: a place as near to a node is that of the node

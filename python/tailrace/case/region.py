@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from .output_place import nearest_node
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import Region, UniformGrid
+    from tailrace.grids import UniformGrid
+    from tailrace.io.placement import Region
 
     from .flow_sections import GridSection
     from .sections import OutputSection
@@ -21,7 +22,7 @@ def nodes_of(section: GridSection) -> UniformGrid:
     """
     # The compiled module, which the command loads late.
     from tailrace.core import Grid
-    from tailrace.io.placement import UniformGrid
+    from tailrace.grids import UniformGrid
 
     return UniformGrid.of(
         Grid(section.points, section.lengths, section.sides, section.stretching or "", section.beta or 0.0)
@@ -33,7 +34,8 @@ def region_of(output: OutputSection, grid: UniformGrid) -> Region | None:
 
     :raises ValueError: names the key that asks for points outside the grid.
     """
-    from tailrace.io.placement import Region, triple
+    from tailrace.grids import triple
+    from tailrace.io.placement import Region
 
     start, counts = list(output.start), list(output.count)
     for axis, place in output.places.items():

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tailrace.files.case_parts import CHANGES, PARTS
-from tailrace.io.placement import StretchedGrid
+from tailrace.grids import StretchedGrid
 from tailrace.text import size, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tailrace.io.placement import UniformGrid
+    from tailrace.grids import UniformGrid
 
     from ..inspection.contents import Contents
 

@@ -14,7 +14,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from tailrace.core import InputError
-from tailrace.io.placement import Box, Triple, triple
+from tailrace.grids import Triple, triple
+from tailrace.io.placement import Box
 from tailrace.parallel import agree
 
 from .request import ConversionRequest, Converted

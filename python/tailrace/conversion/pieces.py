@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.io.placement import Box, Stored, boxes_of, triple
+from tailrace.grids import triple
+from tailrace.io.placement import Box, Stored, boxes_of
 
 from .plan import Planned
 

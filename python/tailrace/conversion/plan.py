@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tailrace.core import InputError
-from tailrace.io.placement import Stored, Triple, UniformGrid
+from tailrace.grids import Triple, UniformGrid
+from tailrace.io.placement import Stored
 from tailrace.io.values import STORED, Attribute, Scalar
 
 from . import storable

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tailrace.core import InputError
-from tailrace.io.placement import Box, Stored, StretchedGrid, Triple, UniformGrid, triple
+from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Attribute
 
 Precision = Literal["float32", "float64"]

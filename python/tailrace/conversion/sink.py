@@ -11,9 +11,10 @@ import numpy as np
 
 from tailrace.core import Error, engine_at
 from tailrace.formats.writer import Writer
+from tailrace.grids import UniformGrid
 from tailrace.io import series
 from tailrace.io.connection import Mode
-from tailrace.io.placement import Block, UniformGrid
+from tailrace.io.placement import Block
 from tailrace.io.values import Attribute
 from tailrace.parallel import agree
 

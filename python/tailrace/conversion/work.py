@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tailrace.core import Error, InputError, IoError
 from tailrace.files import provenance
 from tailrace.formats.writers import writer_of
+from tailrace.grids import StretchedGrid, UniformGrid
 from tailrace.io.engines import ENGINES
-from tailrace.io.placement import StretchedGrid, UniformGrid
 from tailrace.io.series import ArraySeries
 from tailrace.io.values import Attribute, parameter_text
 from tailrace.parallel import agree, on_root

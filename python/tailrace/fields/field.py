@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.core import InputError
-from tailrace.io.placement import UniformGrid
+from tailrace.grids import UniformGrid
 from tailrace.notebook import card, picture
 from tailrace.text import visible
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import InputError
+from tailrace.grids import triple
 from tailrace.io.names import COMPONENTS
-from tailrace.io.placement import Block, triple
+from tailrace.io.placement import Block
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case

@@ -15,7 +15,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.io.placement import Box, triple
+from tailrace.grids import triple
+from tailrace.io.placement import Box
 from tailrace.parallel import agree, on_root
 
 from .flat_array import FlatArray

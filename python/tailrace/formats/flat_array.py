@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
-from tailrace.io.placement import Box, Triple
+from tailrace.grids import Triple
+from tailrace.io.placement import Box
 
 from .file_bytes import fill
 

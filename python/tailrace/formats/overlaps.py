@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from tailrace.io.placement import Box, triple
+from tailrace.grids import triple
+from tailrace.io.placement import Box
 
 Slices = tuple[slice, slice, slice]
 _T = TypeVar("_T")

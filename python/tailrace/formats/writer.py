@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.io.placement import Box, Stored, UniformGrid
+from tailrace.grids import UniformGrid
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Attribute, Scalar
 
 if TYPE_CHECKING:

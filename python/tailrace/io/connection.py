@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from tailrace.core import InputError
 from tailrace.core import Series as CompiledSeries
+from tailrace.grids import UniformGrid, triple
 
 from .handle import Handle
-from .placement import UniformGrid, triple
 from .values import parameter_text
 
 if TYPE_CHECKING:

@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from .placement import Box, Stored, UniformGrid
+from tailrace.grids import UniformGrid
+
+from .placement import Box, Stored
 from .values import Attribute, Scalar
 
 

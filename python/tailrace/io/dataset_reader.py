@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import Error, InputError, IoError
+from tailrace.grids import triple
 from tailrace.parallel import agree, on_root
 
-from .placement import Box, Stored, boxes_of, triple
+from .placement import Box, Stored, boxes_of
 from .readable import GridTuple
 
 if TYPE_CHECKING:

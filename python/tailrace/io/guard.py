@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.core import IoError, engine_at, metadata_vouched
 from tailrace.core import Series as CompiledSeries
+from tailrace.grids import triple
 from tailrace.parallel import on_root
 
 from ..files.paths import holds_something
 from .engines import ENGINES
-from .placement import Box, boxes_of, triple
+from .placement import Box, boxes_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.text import visible
 
 from .connection import Mode, connect
 from .coupling import NO_COUPLING, Coupling, CouplingSide, LeftOut
 from .dataset import Dataset
 from .handle import Handle, raise_on_all_ranks
-from .placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid, shape_of, triple
+from .placement import Block, Box, Region, shape_of
 from .step import ArrayStep
 from .steps import Steps
 from .values import Attribute, Scalar, attribute_value, scalar_value, stored_array

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailrace.grids import triple
 from tailrace.text import visible
 
 from .handle import Handle, raise_on_all_ranks
-from .placement import Box, Stored, triple
+from .placement import Box, Stored
 from .readable import Readable
 from .values import Scalar
 

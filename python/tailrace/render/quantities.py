@@ -16,7 +16,8 @@ from tailrace.fields.calculus import curl, div
 from tailrace.fields.field import Field
 from tailrace.fields.invariants import lambda2, q_criterion
 from tailrace.fields.vector import Vector
-from tailrace.io.placement import Box, Stored, Triple
+from tailrace.grids import Triple
+from tailrace.io.placement import Box, Stored
 
 from .style import PlotError
 

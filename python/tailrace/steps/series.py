@@ -21,11 +21,12 @@ from tailrace.core import Grid, InputError
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown, series_of_run
+from tailrace.grids import StretchedGrid, Triple, UniformGrid
 from tailrace.io.connection import Mode, connect
 from tailrace.io.engines import ENGINES, is_stream
 from tailrace.io.handle import Handle
 from tailrace.io.names import RAW_NAMES
-from tailrace.io.placement import Block, Box, Region, StretchedGrid, Triple, UniformGrid
+from tailrace.io.placement import Block, Box, Region
 from tailrace.io.series import SeriesOf
 from tailrace.io.step import ArrayStep
 from tailrace.io.values import parameter_text

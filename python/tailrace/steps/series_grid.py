@@ -9,13 +9,13 @@ import numpy as np
 
 from tailrace.core import Grid, InputError
 from tailrace.fields.operators import Operators
-from tailrace.io.placement import SAME_PLACE
+from tailrace.grids import SAME_PLACE
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.io.placement import Triple, UniformGrid
+    from tailrace.grids import Triple, UniformGrid
     from tailrace.io.step import ArrayStep
 
     from .grid_file import GridFile

@@ -13,7 +13,8 @@ from tailrace.core import InputError
 from tailrace.fields.field import Field
 from tailrace.fields.parity import EVEN, Signs, axial, polar
 from tailrace.fields.vector import Vector
-from tailrace.io.placement import Block, UniformGrid, triple
+from tailrace.grids import UniformGrid, triple
+from tailrace.io.placement import Block
 from tailrace.notebook import card
 from tailrace.text import visible
 

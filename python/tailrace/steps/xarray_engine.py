@@ -35,7 +35,8 @@ from .stored_array import Source, StoredArray
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tailrace.io.placement import Stored, UniformGrid
+    from tailrace.grids import UniformGrid
+    from tailrace.io.placement import Stored
 
     from .series import Series
     from .stored_step import StoredStep

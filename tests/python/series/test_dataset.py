@@ -7,11 +7,12 @@ import pytest
 from mpi4py import MPI
 
 from tailrace import core as _core
+from tailrace.grids import StretchedGrid, UniformGrid
 from tailrace.io import dataset_reader
 from tailrace.io.dataset import Dataset
 from tailrace.io.dataset_reader import DatasetReader
 from tailrace.io.handle import Handle
-from tailrace.io.placement import Stored, StretchedGrid, UniformGrid
+from tailrace.io.placement import Stored
 from tailrace.io.series import ArraySeries
 from tailrace.io.step import ArrayStep
 

@@ -7,7 +7,8 @@ import pytest
 
 from tailrace import core as _core
 from tailrace.core import InputError
-from tailrace.io.placement import Block, Box, StretchedGrid, UniformGrid, boxes_of, shape_of, triple
+from tailrace.grids import StretchedGrid, UniformGrid, triple
+from tailrace.io.placement import Block, Box, boxes_of, shape_of
 from tailrace.io.steps import Steps
 from tailrace.io.values import attribute_value, is_stored, parameter_text, scalar_value, stored_array
 

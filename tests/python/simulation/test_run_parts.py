@@ -17,7 +17,8 @@ from helpers.inputs import cases
 from tailrace.consumers import output as outputs
 from tailrace.consumers.table import AveragesTable
 from tailrace.flow import checkpointed_model
-from tailrace.io.placement import Region, StretchedGrid, UniformGrid
+from tailrace.grids import StretchedGrid, UniformGrid
+from tailrace.io.placement import Region
 from tailrace.io.time_series import TimeSeriesError
 from tailrace.simulation import write_checks
 from tailrace.simulation.stop import STOPPED, Stopped, StopRequest

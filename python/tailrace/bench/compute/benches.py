@@ -12,7 +12,7 @@ from ..bench import Bench
 from ..options import Precision, ResultOptions, RoundOptions, SizeOptions, check_precision
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import Triple
+    from tailrace.grids import Triple
 
     from ..ranks.job import Job
 

@@ -11,7 +11,7 @@ import numpy as np
 from tailrace.core import Flow32, Flow64, FlowOptions, Grid, InputError, ProcessGrid, ScalarOptions, tune_process_grid
 from tailrace.flow.initial.ready import taylor_green
 from tailrace.flow.initial.values import evaluate
-from tailrace.io.placement import Triple, triple
+from tailrace.grids import Triple, triple
 
 from ..output.peak import Peak
 

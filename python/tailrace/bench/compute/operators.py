@@ -16,7 +16,7 @@ from tailrace.fields.operators import Operators
 from tailrace.fields.reductions import mean_square
 from tailrace.fields.spectra import spectrum
 from tailrace.fields.vector import Vector
-from tailrace.io.placement import Triple
+from tailrace.grids import Triple
 
 from ..options import RoundOptions
 from ..ranks.events import Emit

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 from tailrace.flow.memory import check_memory
-from tailrace.io.placement import Triple
+from tailrace.grids import Triple
 from tailrace.parallel import agree
 
 from ..ranks.noise import Watch

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tailrace.core import can_share_memory, tune_process_grid
-from tailrace.io.placement import Triple
+from tailrace.grids import Triple
 
 from ..options import RoundOptions
 from ..ranks.events import Emit

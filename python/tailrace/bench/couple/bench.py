@@ -23,7 +23,7 @@ from ..options import (
 )
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import Triple
+    from tailrace.grids import Triple
 
     from ..ranks.job import Job
     from ..records.records import Measurement

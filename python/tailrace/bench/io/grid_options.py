@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..options import Decomposition, Engines, SizeOptions
 
 if TYPE_CHECKING:
-    from tailrace.io.placement import Triple
+    from tailrace.grids import Triple
 
     from ..records.variants import Variant
     from .setting import IoSetting

@@ -7,7 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.io.placement import Box, Triple
+from tailrace.grids import Triple
+from tailrace.io.placement import Box
 from tailrace.steps.series import open as open_series
 
 from .setting import IoSetting

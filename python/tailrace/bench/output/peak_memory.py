@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailrace.grids import triple
 from tailrace.io import series as arrays
-from tailrace.io.placement import triple
 
 from ..io.held_values import values_of
 from ..io.setting import IoSetting

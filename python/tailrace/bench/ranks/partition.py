@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.io.placement import Block, Box, Triple, triple
+from tailrace.grids import Triple, triple
+from tailrace.io.placement import Block, Box
 
 if TYPE_CHECKING:
     from mpi4py import MPI

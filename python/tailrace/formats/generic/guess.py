@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tailrace.io.placement import UniformGrid
+from tailrace.grids import UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
 from .hdf5_contents import Array

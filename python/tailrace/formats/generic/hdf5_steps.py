@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.formats.hdf5_file import FAULTS
-from tailrace.io.placement import StretchedGrid, UniformGrid, triple
+from tailrace.grids import StretchedGrid, UniformGrid, triple
 from tailrace.text import counted
 
 from .guess import TIMES, Guess, GuessedStep, add_arrays, short_names, time_in

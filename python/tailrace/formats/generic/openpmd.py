@@ -6,7 +6,8 @@ from typing import Any
 
 import h5py
 
-from tailrace.io.placement import Stored, UniformGrid, triple
+from tailrace.grids import UniformGrid, triple
+from tailrace.io.placement import Stored
 from tailrace.io.values import Attribute, Scalar
 
 from .guess import Guess, GuessedStep

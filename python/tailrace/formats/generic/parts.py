@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
+from tailrace.grids import triple
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 from tailrace.text import counted
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.formats.hdf5_file import FAULTS
-from tailrace.io.placement import Stored, UniformGrid, triple
+from tailrace.grids import UniformGrid, triple
+from tailrace.io.placement import Stored
 from tailrace.text import counted
 
 from .guess import Guess, GuessedStep, add_arrays

@@ -22,7 +22,7 @@ from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.file_bytes import fill
 from tailrace.formats.flat_array import FlatArray
-from tailrace.io.placement import Triple
+from tailrace.grids import Triple
 from tailrace.text import counted
 
 NO_KEYS, INLINE_KEYS = 50, 51

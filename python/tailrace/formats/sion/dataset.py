@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tailrace.core import InputError
 from tailrace.formats.generic.parts import our_type, pieces_of, refuse_large
 from tailrace.formats.overlaps import overlap
+from tailrace.grids import Triple
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, Triple
+from tailrace.io.placement import Box, Stored
 from tailrace.text import counted
 
 from .container import Container, open_container

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tailrace.core import IoError
 from tailrace.formats.damage import not_finite
 from tailrace.formats.flat_array import FlatArray
+from tailrace.grids import Triple
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, Triple
+from tailrace.io.placement import Box, Stored
 
 _REALS = {8: "<f8", 4: "<f4"}
 _VECTORS = {"B": ("B_x", "B_y", "B_z"), "J": ("J_x", "J_y", "J_z")}  # fields of magnetohydrodynamics

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailrace.core import IoError
 from tailrace.formats.flat_array import FlatArray
-from tailrace.io.placement import Triple, triple
+from tailrace.grids import Triple, triple
 
 from .arrays import FlatDataset, size_of
 from .run import MOST_POINTS, Xcompact3dRun, read_namelist, refuse_problems, within

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tailrace.case.document import ConfigError, Problem, read_text
 from tailrace.core import IoError
 from tailrace.formats.fortran_numbers import real_of
+from tailrace.grids import triple
 from tailrace.io.names import RAW_NAMES
-from tailrace.io.placement import triple
 
 from ...case.xcompact3d.input import read_input
 from ...case.xcompact3d.namelist import Namelist

@@ -14,7 +14,7 @@ from tailrace.case.document import ConfigError
 from tailrace.core import IoError
 from tailrace.formats.fortran_numbers import real_of
 from tailrace.formats.texts import read_text
-from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
 from ...case.xcompact3d.namelist import Namelist

@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from tailrace.core import InputError
-from tailrace.io.placement import Triple, UniformGrid
+from tailrace.grids import Triple, UniformGrid
 from tailrace.io.values import Attribute
 
 from .run import BETAS, KINDS, STRETCHINGS, Xcompact3dRun, stretched

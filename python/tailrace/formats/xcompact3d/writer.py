@@ -17,7 +17,8 @@ from tailrace.core import InputError
 from tailrace.files.whole import allocate, publish, refuse_existing, sync, write_text
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.writer import Writer
-from tailrace.io.placement import Box, Stored, Triple
+from tailrace.grids import Triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 from tailrace.parallel import agree, on_root
 

@@ -13,7 +13,7 @@ from tailrace.core import IoError
 from tailrace.formats.file_bytes import peek
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.xml_text import parse_xml
-from tailrace.io.placement import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
 
 from .arrays import FlatDataset, known_aliases, size_of
 from .run import MOST_POINTS, Xcompact3dRun

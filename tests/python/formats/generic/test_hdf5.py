@@ -11,7 +11,8 @@ import pytest
 import tailrace as tr
 from tailrace import core as _core
 from tailrace.formats.generic import dataset_at
-from tailrace.io.placement import Box, StretchedGrid, UniformGrid
+from tailrace.grids import StretchedGrid, UniformGrid
+from tailrace.io.placement import Box
 
 U = np.arange(60.0).reshape(3, 4, 5)  # (nz, ny, nx)
 BOX = Box((1, 2, 0), (3, 2, 2))

@@ -14,7 +14,8 @@ from helpers.inputs.pencil_runs import NAMES, HandMade
 from tailrace import core as _core
 from tailrace.formats.pencil import dataset_at
 from tailrace.formats.pencil.run import dimensions, run
-from tailrace.io.placement import Box, StretchedGrid
+from tailrace.grids import StretchedGrid
+from tailrace.io.placement import Box
 
 SAMPLES = os.environ.get("TAILRACE_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="TAILRACE_SAMPLES is not set")

@@ -13,7 +13,8 @@ from tailrace import core as _core
 from tailrace.conversion.convert import convert as convert_files
 from tailrace.formats.pencil.write.target import PARTIAL
 from tailrace.formats.pencil.write.writer import PencilWriter
-from tailrace.io.placement import Box, Stored, StretchedGrid, UniformGrid
+from tailrace.grids import StretchedGrid, UniformGrid
+from tailrace.io.placement import Box, Stored
 
 from .test_auxiliary import samples
 

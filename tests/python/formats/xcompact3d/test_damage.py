@@ -136,7 +136,7 @@ def flip(text, rng):
 )
 def test_texts_with_random_changes(tmp_path, name):
     from tailrace.formats.xcompact3d.texts import xdmf_text  # only to have a text to damage
-    from tailrace.io.placement import UniformGrid
+    from tailrace.grids import UniformGrid
 
     run = make_run(tmp_path / "run", (1,), ("ux",), basic="istret = 2\nbeta = 0.3")
     make_checkpoint(run, ["ux", "uy", "uz", "pp"], (NX, NY - 1, NZ))

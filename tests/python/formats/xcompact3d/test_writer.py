@@ -159,7 +159,8 @@ def test_times_that_are_no_multiples_of_dt_are_kept(tmp_path):
 def test_what_the_format_cannot_hold(tmp_path):
     from mpi4py import MPI
 
-    from tailrace.io.placement import Stored, StretchedGrid
+    from tailrace.grids import StretchedGrid
+    from tailrace.io.placement import Stored
 
     out = writer(tmp_path / "new", MPI.COMM_SELF, GRID)
     shape = (NX, NY, NZ)

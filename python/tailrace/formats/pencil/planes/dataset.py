@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid, triple
+from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.io.placement import Box
 
 from ..dataset import PencilDataset
 from ..run.run import PencilRun

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.formats.damage import errors_of
-from tailrace.io.placement import Box, Stored, triple
+from tailrace.grids import triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 
 from ..files.frames import latest

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tailrace.core import IoError
 from tailrace.files.regular import open_regular
 from tailrace.formats.fortran_numbers import real_of
-from tailrace.io.placement import Box, Stored, Triple
+from tailrace.grids import Triple
+from tailrace.io.placement import Box, Stored
 
 from ..files.frames import MOST_FRAMES, latest
 from ..run.run import PencilRun

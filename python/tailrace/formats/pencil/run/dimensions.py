@@ -12,7 +12,8 @@ import numpy as np
 
 from tailrace.core import IoError
 from tailrace.formats.texts import read_text
-from tailrace.io.placement import Box, Triple, triple
+from tailrace.grids import Triple, triple
+from tailrace.io.placement import Box
 
 from ..files.hdf5 import has_group, number, plain
 

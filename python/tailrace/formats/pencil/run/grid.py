@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.io.placement import Box, StretchedGrid, Triple, UniformGrid
+from tailrace.grids import StretchedGrid, Triple, UniformGrid
+from tailrace.io.placement import Box
 
 from ..files.hdf5 import has_group, open_hdf5, plain
 from ..files.records import Records

@@ -10,7 +10,7 @@ from typing import Any
 from tailrace.core import IoError
 from tailrace.formats.file_bytes import is_hdf5
 from tailrace.formats.texts import read_text
-from tailrace.io.placement import Triple
+from tailrace.grids import Triple
 
 from ..files.hdf5 import open_hdf5
 from .dimensions import Dimensions, dim_of_hdf5, process_place, read_dim

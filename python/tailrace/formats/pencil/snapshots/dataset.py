@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 from tailrace.formats.damage import not_finite
+from tailrace.grids import triple
 from tailrace.io.dataset import Dataset
-from tailrace.io.placement import Box, Stored, triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 
 from ..run.attributes import run_attributes

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.io.placement import Box, Triple
+from tailrace.grids import Triple
+from tailrace.io.placement import Box
 
 from ..run.run import PencilRun
 

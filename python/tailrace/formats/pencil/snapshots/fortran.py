@@ -16,7 +16,8 @@ from tailrace.core import IoError
 from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.overlaps import overlap
-from tailrace.io.placement import Box, Stored, Triple, triple
+from tailrace.grids import Triple, triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 
 from ..files.records import Record, Records

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.io.placement import Triple, UniformGrid, triple
+from tailrace.grids import Triple, UniformGrid, triple
 from tailrace.io.values import Attribute
 
 GHOSTS = 3  # layers of ghost zones of the Pencil Code's scheme of sixth order

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tailrace.files.whole import publish, refuse_existing
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
-from tailrace.io.placement import Box, Triple, triple
+from tailrace.grids import Triple, triple
+from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:

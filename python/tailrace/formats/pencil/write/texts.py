@@ -11,7 +11,7 @@ import numpy as np
 
 from tailrace.files.regular import open_regular
 from tailrace.files.whole import write_text
-from tailrace.io.placement import Triple
+from tailrace.grids import Triple
 from tailrace.io.values import Attribute
 
 from .target import PARTIAL

@@ -15,7 +15,8 @@ from tailrace.core import InputError
 from tailrace.files.whole import publish
 from tailrace.formats.contiguous_hdf5 import allocate
 from tailrace.formats.writer import Writer
-from tailrace.io.placement import Box, Stored, Triple, UniformGrid, triple
+from tailrace.grids import Triple, UniformGrid, triple
+from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Attribute, Scalar
 from tailrace.parallel import on_root
 
