@@ -173,8 +173,8 @@ template <class T> struct BundleMemory {
 } // namespace
 
 /// The same where some of the lines meet a body: each of these is rebuilt before a derivative of it is taken, also the
-/// product, which is zero on the surface and rebuilt from the products at the fluid nodes. The others keep the bits that
-/// they have in a tile without such lines, since which lines share a tile depends on the ranks.
+/// product, which is zero on the surface and rebuilt from the products at the fluid nodes. The others keep the bits
+/// that they have in a tile without such lines, since which lines share a tile depends on the ranks.
 template <class T>
 void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const SolidLines<T> &solid,
                                   const LineRange &range) const {

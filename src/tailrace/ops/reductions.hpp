@@ -21,10 +21,9 @@ void sum_of_products(const std::vector<std::pair<const T *, const T *>> &pairs, 
 /// Weights of a block's points, one per point and direction x, y, z; the weight of a point is their product.
 using Weights = std::array<std::vector<double>, 3>;
 
-/// Adds weight times value at each of a block of `count` points to `sum`, in double precision. The sum does not depend on
-/// how ranks share the points if each has whole rows along x. Local.
-template <class T>
-void add_weighted(ExactSum &sum, const Weights &weights, const grid::Index3 &count, const T *values);
+/// Adds weight times value at each of a block of `count` points to `sum`, in double precision. The sum does not depend
+/// on how ranks share the points if each has whole rows along x. Local.
+template <class T> void add_weighted(ExactSum &sum, const Weights &weights, const grid::Index3 &count, const T *values);
 
 /// The same for the sum of the products of `pairs` at each point, which is not stored. Throws InputError unless there
 /// are 1 to 9 pairs. Local.
