@@ -7,19 +7,18 @@ the function, or those of the class's constructor, are its parameters.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tailrace.case.document import override_value
+from tailrace.case.arguments import arguments_of, hint, plain, typed
 from tailrace.case.scripts import find_analysis, nothing_to_run
 from tailrace.core import InputError
 
@@ -50,7 +49,7 @@ class Script:
         """The parameters: the arguments after the step, or those of the constructor."""
         if isinstance(self.entry, type) and "__init__" not in _methods(self.entry):
             return {}
-        return dict(list(_signature(self.entry).items())[0 if self.is_class else 1 :])
+        return dict(list(arguments_of(self.entry).items())[0 if self.is_class else 1 :])
 
     def set(self, name: str, value: Any) -> None:
         """Set a parameter; text is converted to the type of its annotation or default.
@@ -59,13 +58,17 @@ class Script:
         """
         known = self.parameters()
         if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()) and name not in known:
-            self.values[name] = _plain(f"analysis '{self.name}': parameter '{name}'", value)
+            self._keep(name, plain, value)
             return
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}"
-            raise InputError(f"analysis '{self.name}' has no parameter '{name}'; {hint}")
-        self.values[name] = _typed(f"analysis '{self.name}': parameter '{name}'", value, known[name])
+            raise InputError(f"analysis '{self.name}' has no parameter '{name}'; {hint(name, known)}")
+        self._keep(name, typed, value, known[name])
+
+    def _keep(self, name: str, read: Callable[..., Any], *given: Any) -> None:
+        try:
+            self.values[name] = read(*given)
+        except ValueError as error:
+            raise InputError(f"analysis '{self.name}': parameter '{name}': {error}") from None
 
     def check_complete(self) -> None:
         """:raises InputError: a parameter without a default has no value."""
@@ -142,38 +145,3 @@ def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:
 
 def _methods(kind: type) -> set[str]:
     return {name for one in kind.__mro__ if one is not object for name in vars(one)}
-
-
-def _signature(entry: Entry) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(entry, eval_str=True).parameters
-    except NameError:  # an annotation uses a name that only type checkers import
-        return inspect.signature(entry).parameters
-
-
-def _typed(label: str, value: Any, parameter: inspect.Parameter) -> Any:
-    wanted = parameter.annotation
-    if wanted not in (bool, int, float, str):
-        wanted = type(parameter.default)
-    if wanted not in (bool, int, float, str, list, tuple):
-        return _plain(label, value)
-    if wanted is str:
-        if isinstance(value, str):
-            return value
-    else:
-        plain = _plain(label, value)
-        if wanted is float and isinstance(plain, int) and not isinstance(plain, bool):
-            return float(plain)
-        if wanted in (list, tuple) and isinstance(plain, list | tuple):
-            return wanted(plain)
-        if type(plain) is wanted:
-            return plain
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    raise InputError(f"{label} must be {words.get(wanted, 'a list')} (found {value!r})")
-
-
-def _plain(label: str, value: Any) -> Any:
-    try:
-        return override_value(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise InputError(f"{label}: {error}") from None

@@ -22,6 +22,7 @@ from tailrace.io.engines import DEFAULT
 from tailrace.notebook import card
 
 from . import places, scripts
+from .arguments import hint
 from .document import (
     ConfigError,
     Document,
@@ -46,6 +47,7 @@ from .sections import (
     NumericsSection,
     OutputSection,
     ParallelSection,
+    ParametersSection,
     TimeSection,
 )
 
@@ -67,6 +69,7 @@ class Case(Section):
     """
 
     case: CaseSection
+    parameters: ParametersSection = ParametersSection()
     grid: GridSection
     boundary: BoundarySection = BoundarySection()
     forcing: ForcingSection = ForcingSection()
@@ -151,9 +154,7 @@ class Case(Section):
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
         flow = self.case.flow
-        return (
-            None if flow is None or flow in READY_FLOWS else scripts.load_function(flow, self._directory, "case.flow")
-        )
+        return None if flow is None or flow in READY_FLOWS else self.function("case.flow", flow)
 
     def functions(self) -> Iterator[tuple[str, str]]:
         """Key and 'file.py:function' of every function of a user that is part of the flow. Local."""
@@ -169,11 +170,29 @@ class Case(Section):
         yield from ((key, word) for key, word in words if isinstance(word, str) and ".py:" in word)
 
     def function(self, key: str, word: str) -> Any:
-        """The function 'file.py:function' of `key`. Local.
+        """The function 'file.py:function' of `key`, with its values of [parameters]. Local.
 
-        :raises ConfigError: the file fails when it is loaded, or the name is not a function.
+        :raises ConfigError: the file fails when it is loaded, the name is not a function, or a value has a wrong type.
         """
-        return scripts.load_function(word, self._directory, key)
+        return scripts.with_parameters(scripts.load_function(word, self._directory, key), self.parameters.values)
+
+    def check_parameters(self) -> None:
+        """Check that a function takes each of [parameters]. It runs the files of the functions. Local.
+
+        :raises ConfigError: a file fails when it is loaded, no function has such an argument, or a value a wrong type.
+        """
+        if names := self.parameters.values:
+            functions = [scripts.load_function(word, self._directory, key) for key, word in self.functions()]
+            known = list(dict.fromkeys(name for function in functions for name in scripts.parameters_of(function)))
+            problems = [
+                Problem(f"parameters.{name}", f"no function of the case has such an argument; {hint(name, known)}")
+                for name in names
+                if name not in known
+            ]
+            if problems:
+                raise ConfigError("the case", problems)
+            for function in functions:
+                scripts.with_parameters(function, self.parameters.values)
 
     def body_force(self) -> scripts.Force | None:
         """The user's function of (x, y, z, t) returning (fx, fy, fz); None if the case has no forcing.
@@ -181,7 +200,7 @@ class Case(Section):
         :raises ConfigError: the file fails when it is loaded, or the name is not a function.
         """
         forcing = self.case.forcing
-        return None if forcing is None else scripts.load_function(forcing, self._directory, "case.forcing")
+        return None if forcing is None else self.function("case.forcing", forcing)
 
     def _repr_html_(self) -> str:
         """For notebooks: what was given, by its keys."""

@@ -74,7 +74,10 @@ def _sections(field: Any) -> Iterator[Any]:
 
 def _table(name: str, section: Any, *, many: bool) -> KeyTable:
     about = re.sub(r"^\[+[\w.]+\]+[:,]? *", "", inspect.getdoc(section) or "")
-    return KeyTable(name, many, about[:1].upper() + about[1:], [_key(*each) for each in section.model_fields.items()])
+    keys = [_key(*each) for each in section.model_fields.items()]
+    if section.model_config.get("extra") == "allow":  # its names are the user's
+        keys.append(Key("NAME", "any value", False, "", "the value of the argument NAME"))
+    return KeyTable(name, many, about[:1].upper() + about[1:], keys)
 
 
 def _key(name: str, field: Any) -> Key:

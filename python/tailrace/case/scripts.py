@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import importlib.util
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tailrace.files.regular import open_regular
 
-from .document import ConfigError
+from .arguments import typed, with_defaults
+from .document import ConfigError, Problem
 
 Velocity = Callable[[Any, Any, Any], Sequence[Any]]  # of x, y, z
 Force = Callable[[Any, Any, Any, float], Sequence[Any]]  # of x, y, z and the time
@@ -36,9 +39,11 @@ def check_function(word: str, directory: Path) -> None:
     path = directory / file
     if not path.is_file():
         raise ValueError(f"there is no file {path} (the path is relative to the case file)")
-    names = _defined_names(_parsed(path))
+    body = _parsed(path)
+    names = _defined_names(body)
     if function not in names:
-        raise ValueError(f"{path} has no function '{function}'; it has {', '.join(names) or 'none'}")
+        own = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+        raise ValueError(f"{path} has no function '{function}'; it has {', '.join(own) or 'none'}")
 
 
 def _parsed(path: Path) -> list[ast.stmt]:
@@ -91,6 +96,30 @@ def load_function(word: str, directory: Path, key: str) -> Callable[..., Any]:
     if not callable(found):
         raise ConfigError.single(path, key, f"'{function}' is not a function (found {found!r})")
     return found
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The arguments of a function that [parameters] can give. Local."""
+    try:
+        return with_defaults(function)
+    except ValueError:  # of a function without Python code nothing is known
+        return {}
+
+
+def with_parameters(function: Callable[..., Any], values: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function with those of [parameters] that it has. Local.
+
+    :raises ConfigError: a value has another type than the default or the annotation of the argument.
+    """
+    known, given, problems = parameters_of(function), {}, []
+    for name in known.keys() & values.keys():
+        try:
+            given[name] = typed(values[name], known[name])
+        except ValueError as error:
+            problems.append(Problem(f"parameters.{name}", str(error)))
+    if problems:
+        raise ConfigError("the case", problems)
+    return functools.partial(function, **given) if given else function
 
 
 # ---- analyses --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from tailrace.io.engines import DEFAULT, ENGINES, FileEngine, OutputEngine, default_path
 
@@ -166,6 +166,21 @@ class CaseSection(Section):
                 what = f"it takes {', '.join(taken)}" if taken else "it takes no parameters"
                 raise ValueError(f"parameters.{key} does not go with {found}; {what}")
         return self
+
+
+class ParametersSection(Section):
+    """[parameters]: values for the functions of the Python files that the case names, by the names of their arguments.
+
+    An argument is a parameter if it has a default or stands after a `*`: `width` in `def velocity(x, y, z, width=0.1)`.
+    A function gets those that it has. A name that no function has is an error.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of them, by name."""
+        return dict(self.model_extra or {})
 
 
 class TimeSection(Section):

@@ -86,6 +86,7 @@ class Model:
 
             comm = MPI.COMM_WORLD
         self.case, self.comm = case, comm
+        agree(comm, case.check_parameters)
         self.time = 0.0
         self.grid = grid_of(case.grid)
         make = Flow64 if case.numerics.precision == "double" else Flow32
