@@ -4,6 +4,9 @@ include(CheckLanguage)
 
 set(TAILRACE_HAVE_FORTRAN 0)
 if(TAILRACE_FORTRAN)
+  if(NOT CMAKE_Fortran_COMPILER)
+    unset(CMAKE_Fortran_COMPILER CACHE) # a compiler may have been installed since this build folder was made
+  endif()
   check_language(Fortran)
   if(CMAKE_Fortran_COMPILER)
     enable_language(Fortran)

@@ -6,12 +6,11 @@
 #include <tailrace/c_api/tailrace.h>
 
 #include <math.h>
-#include <stdio.h>
 
-/* Every function returns 0 or an error. */
+/* Every function returns 0 or an error, mostly the same on all ranks: it is printed once. */
 static void check(int status) {
   if (status != 0) {
-    fprintf(stderr, "%s\n", tailrace_error_text());
+    tailrace_print_error(NULL);
     MPI_Abort(MPI_COMM_WORLD, status);
   }
 }

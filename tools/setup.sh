@@ -6,8 +6,9 @@
 #   tools/setup.sh              copies the Python sources into the environment, as for any user
 #   tools/setup.sh --editable   uses the Python sources in place; only changes in C++ need another run
 #
-# Environment: PYTHON (interpreter for a new environment), ADIOS2_ROOT (use this ADIOS2 with MPI and do not build one),
-# TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_WERROR (ON: compiler warnings are errors).
+# Environment: PYTHON (interpreter for a new environment), FC (Fortran compiler), ADIOS2_ROOT (use this ADIOS2 with MPI and
+# do not build one), TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_WERROR (ON: compiler
+# warnings are errors).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -120,7 +121,15 @@ fi
 declared=$(sha256sum <pyproject.toml)
 sources=(CMakeLists.txt cmake src bindings)
 [ ${#editable[@]} -gt 0 ] || sources+=(python)
-settings="${editable[*]} ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror"
+fortran=${FC:-gfortran}
+fortran=$(command -v "${fortran%% *}") || [ -z "${FC:-}" ] || fail "FC is '$FC', and there is no such command. To fix this, set it
+  to your Fortran compiler, or unset it"
+# CMake keeps the compiler that it has found first; with another one the build begins anew.
+earlier=$(sed -n 's/^CMAKE_Fortran_COMPILER:.*=\//\//p' build/python/CMakeCache.txt 2>/dev/null || true)
+if [ -n "${FC:-}" ] && [ -n "$earlier" ] && [ "$(realpath "$fortran")" != "$(realpath "$earlier")" ]; then
+  rm -rf build/python
+fi
+settings="${editable[*]} $fortran ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror"
 state=$({
   echo "$declared $settings"
   find "${sources[@]}" -type f ! -path '*/__pycache__/*' ! -name _core.pyi -print0 | sort -z | xargs -0 sha256sum
@@ -150,4 +159,8 @@ if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
     "${adios2[@]}" \
     "${editable[@]}" .
   echo "$state" >.venv/tailrace-sources
+fi
+if ! compgen -G '.venv/lib*/python3*/site-packages/tailrace/libtailrace_fortran.*' >/dev/null; then
+  echo "note: no Fortran compiler was found, so the Fortran module is not built. All else works. To have it, install
+  gfortran, or set FC to your compiler, and run this again" >&2
 fi

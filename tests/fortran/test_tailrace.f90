@@ -10,8 +10,10 @@ program test_tailrace
   integer :: ranks, rank, error, failures, status, start(3), n(3), shape(3), type, steps, index, i, j, k
   real(real64) :: time, energy
   real(real64), allocatable :: whole(:, :, :), wide(:, :, :), double_1d(:), double_2d(:, :)
-  real(real64), allocatable :: lengths(:)
-  character(len=:), allocatable :: boundaries
+  real(real64), allocatable :: lengths(:), reynolds(:)
+  integer(int64), allocatable :: widths(:)
+  character(len=:), allocatable :: boundaries, text
+  character(len=tailrace_name_length), allocatable :: names(:)
   real(real32), allocatable :: single_1d(:), single_2d(:, :), single_3d(:, :, :)
   character(len=400) :: path, message
 
@@ -34,15 +36,20 @@ program test_tailrace
   call shared%free()
   ! ---- a series that was never opened: closing it keeps what was set ----
   call series%set('checksums', 'off')
+  call series%set_attribute('case', 'tgv')
+  call series%set_attribute('reynolds', [1600d0])
+  call series%set_attribute('ghosts/widths', [2_int64, 0_int64, 1_int64])
+  call series%set_attribute('no name', 'tgv', stat=status, errmsg=message)
+  call expect_error('set_attribute: ', 'name of an attribute', tailrace_input_error, "'no name'")
   call series%close()
   call expect('not open', .not. series%is_open())
   call series%begin_step(1, 0d0, stat=status, errmsg=message)
-  call expect_error('step', tailrace_input_error, 'the series is not open')
+  call expect_error('begin_step: ', 'step', tailrace_input_error, 'the series is not open')
   call series%write_scalar('energy', 1d0, stat=status, errmsg=message)
-  call expect_error('write', tailrace_input_error, 'the series is not open')
+  call expect_error('write_scalar: ', 'write', tailrace_input_error, 'the series is not open')
   call series%set_grid([nx, ny, nz], [0d0, 0d0, 0d0], [1d0, 0.5d0, 0.25d0], lengths=[11d0, 3.5d0, 3d0], &
     boundaries='periodic,periodic,wall', stat=status, errmsg=message)
-  call expect_error('boundaries', tailrace_input_error, 'wall')
+  call expect_error('set_grid: ', 'boundaries', tailrace_input_error, 'wall')
   call series%set_grid([nx, ny, nz], [0d0, 0d0, 0d0], [1d0, 0.5d0, 0.25d0], lengths=[11d0, 3.5d0, 3d0], &
     boundaries='periodic,periodic,free-slip')
 
@@ -69,11 +76,11 @@ program test_tailrace
 
   ! ---- errors inside the step, which do not change the step ----
   call series%write('wrong', whole, [nx, ny], start, stat=status, errmsg=message)
-  call expect_error('shape of other rank', tailrace_input_error, 'wrong')
+  call expect_error('write: ', 'shape of other rank', tailrace_input_error, 'wrong')
   call series%write('wrong', whole, [nx + 1, ny, nz], [1, 1, 1], stat=status, errmsg=message)
-  call expect_error('wrong shape', tailrace_input_error, 'wrong')
+  call expect_error('write: ', 'wrong shape', tailrace_input_error, 'wrong')
   call series%write('wrong', wide, [nx, ny, nz], start, ghosts=[1], stat=status, errmsg=message)
-  call expect_error('one ghost width for three directions', tailrace_input_error, '-1 ghosts')
+  call expect_error('write: ', 'one ghost width for three directions', tailrace_input_error, '-1 ghosts')
 
   call series%end_step()
   call series%close()
@@ -85,6 +92,12 @@ program test_tailrace
   call series%read_scalar(1, 'energy', energy)
   call series%get_attribute('lengths', lengths)
   call series%get_attribute('boundaries', boundaries)
+  call series%get_attribute('case', text)
+  call series%get_attribute('reynolds', reynolds)
+  call series%get_attribute('ghosts/widths', widths)
+  call series%attributes(names)
+  call expect('attributes set before open', text == 'tgv' .and. all(abs(reynolds - [1600d0]) <= 0) .and. &
+    all(widths == [2, 0, 1]) .and. size(names) == 5)
   call expect('box', all(abs(lengths - [11d0, 3.5d0, 3d0]) <= 0) .and. boundaries == 'periodic,periodic,free-slip')
   call expect('step', steps == 1 .and. index == 7 .and. abs(time - 0.5d0) <= 0 .and. abs(energy - 0.125d0) <= 0)
   allocate (single_3d(5, 1, 6), single_1d(1), double_1d(1), single_2d(nx, 1), double_2d(2, 2))
@@ -107,22 +120,25 @@ program test_tailrace
 
   ! ---- errors of read and open ----
   call series%read(1, 'sectoin', wide, [1, 1, 1], stat=status, errmsg=message)
-  call expect_error('missing variable', tailrace_input_error, "no variable 'sectoin'; did you mean 'section'?")
+  call expect_error('read: ', 'missing variable', tailrace_input_error, "no variable 'sectoin'; did you mean 'section'?")
   call series%read(2, 'section', wide, [1, 1, 1], stat=status, errmsg=message)
-  call expect_error('missing step', tailrace_input_error, 'no step number 1') ! the error texts count from 0
+  call expect_error('read: ', 'missing step', tailrace_input_error, 'no step number 1') ! the error texts count from 0
   call series%read(1, 'section', wide, [1, 1, 2], stat=status, errmsg=message)
-  call expect_error('outside', tailrace_input_error, 'outside')
+  call expect_error('read: ', 'outside', tailrace_input_error, 'outside')
   call series%close()
   call series%close()
   call expect('closed twice', .not. series%is_open())
+  call series%set_attribute('case', 'tgv')
+  call series%open(path, 'r', MPI_COMM_WORLD, stat=status, errmsg=message)
+  call expect_error('open: ', 'attribute of a reader', tailrace_input_error, "the attributes 'case' were set before open")
   call series%open(path, 'x', MPI_COMM_WORLD, stat=status, errmsg=message)
-  call expect_error('exclusive', tailrace_io_error, 'is there already')
+  call expect_error('open: ', 'exclusive', tailrace_io_error, 'is there already')
   call series%open(path, 'w', MPI_COMM_WORLD, engine='hdf4', stat=status, errmsg=message)
-  call expect_error('unknown engine', tailrace_input_error, "unknown engine 'hdf4'")
+  call expect_error('open: ', 'unknown engine', tailrace_input_error, "unknown engine 'hdf4'")
   call series%open(trim(path)//'/none/out.h5', 'r', MPI_COMM_WORLD, stat=status, errmsg=message)
-  call expect_error('missing file', tailrace_io_error, 'out.h5')
+  call expect_error('open: ', 'missing file', tailrace_io_error, 'out.h5')
   call shared%create(MPI_COMM_WORLD, [nx, ny, nz], ranks + 1, 1, stat=status, errmsg=message)
-  call expect_error('process grid', tailrace_input_error, 'process grid')
+  call expect_error('create: ', 'process grid', tailrace_input_error, 'process grid')
 
   call check_everything('raw')
   call check_everything('sion')
@@ -143,10 +159,11 @@ contains
     write (error_unit, '(a, i0, 2a)') '[rank ', rank, '] not as expected: ', what
   end subroutine
 
-  subroutine expect_error(what, expected, says)
-    character(len=*), intent(in) :: what, says
+  !> The text begins with the name of the procedure.
+  subroutine expect_error(procedure, what, expected, says)
+    character(len=*), intent(in) :: procedure, what, says
     integer, intent(in) :: expected
-    call expect(what//': '//trim(message), status == expected .and. index_of(says) > 0)
+    call expect(what//': '//trim(message), status == expected .and. index_of(says) > 0 .and. index_of(procedure) == 1)
     message = ''
   end subroutine
 
@@ -256,7 +273,7 @@ contains
     call series%seconds('read', seconds)
     call expect('seconds', seconds > 0)
     call series%read_scalar(1, 'note', big, stat=status, errmsg=message)
-    call expect_error('a text is no integer', tailrace_input_error, 'no integer')
+    call expect_error('read_scalar: ', 'a text is no integer', tailrace_input_error, 'no integer')
     call series%close()
   end subroutine
 end program

@@ -98,8 +98,16 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
         findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
         if key == "hdf5" and "serial" in found.lower():
             findings[-1] = Finding(name, found, "missing", remedies[key])
+    findings.append(_fortran_module(info.get("fortran", "")))
     findings.append(_vector_units(info.get("simd", "unknown")))
     return findings
+
+
+def _fortran_module(compiler: str) -> Finding:
+    if compiler:
+        return Finding("Fortran module", f"{compiler}; tailrace flags fortran")
+    remedy = "programs in Fortran need it: install a compiler (Debian: gfortran) and build again"
+    return Finding("Fortran module", "not built in", "note", remedy)
 
 
 # Width in bits of the vector registers that a flag of /proc/cpuinfo stands for, the widest first.

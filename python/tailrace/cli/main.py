@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, analyse, convert, bench, advise, case, new, plot, info, verify, doctor.
+"""The command `tailrace`: run, analyse, convert, bench, advise, case, new, plot, info, verify, flags, doctor.
 
 Each command imports the large modules that it needs, so that help and error messages appear immediately.
 Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
@@ -25,6 +25,7 @@ from .advise import advise
 from .as_before import kept_overrides
 from .bench import commands as cli_bench
 from .common import enter, fail, guarded, on_ranks, say, settle
+from .flags import flags
 from .new import new
 from .ranks import launch
 
@@ -303,6 +304,9 @@ def _inspection() -> ModuleType:
     except ImportError as error:
         fail(f"the library does not load: {error}\n  tailrace doctor says what is missing", 1)
     return inspection
+
+
+app.command()(flags)
 
 
 @app.command()

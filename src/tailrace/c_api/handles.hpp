@@ -21,7 +21,8 @@ struct tailrace_decomposition {
 
 struct tailrace_series {
   tailrace::io::Options options;       ///< for the next open
-  tailrace::io::Attributes attributes; ///< that the next open sets
+  tailrace::io::Attributes box;        ///< of the grid, which the next open sets
+  tailrace::io::Attributes attributes; ///< of the caller, which the next open sets
   std::optional<tailrace::io::Series> open;
   mutable std::string text; ///< the text that a function returned last
 };
@@ -31,24 +32,24 @@ namespace tailrace::c_api {
 using grid::Box;
 using grid::Index3;
 
-/// Stores the text of an error for tailrace_error_text and returns the status.
-int failed(int status, const char *text);
+/// Stores the text of an error for tailrace_error_text, behind the name of the function, and returns the status.
+int failed(const char *function, int status, const char *text);
 
 /// Converts an exception to a status and stores its text, because no exception may leave a C function.
-template <class Work> int guarded(Work work) noexcept {
+template <class Work> int guarded(const char *function, Work work) noexcept {
   try {
     work();
     return TAILRACE_OK;
   } catch (const InputError &error) {
-    return failed(TAILRACE_INPUT_ERROR, error.what());
+    return failed(function, TAILRACE_INPUT_ERROR, error.what());
   } catch (const IoError &error) {
-    return failed(TAILRACE_IO_ERROR, error.what());
+    return failed(function, TAILRACE_IO_ERROR, error.what());
   } catch (const std::filesystem::filesystem_error &error) {
-    return failed(TAILRACE_IO_ERROR, file_error(error).what());
+    return failed(function, TAILRACE_IO_ERROR, file_error(error).what());
   } catch (const std::exception &error) {
-    return failed(TAILRACE_OTHER_ERROR, error.what());
+    return failed(function, TAILRACE_OTHER_ERROR, error.what());
   } catch (...) {
-    return failed(TAILRACE_OTHER_ERROR, "unknown error");
+    return failed(function, TAILRACE_OTHER_ERROR, "unknown error");
   }
 }
 

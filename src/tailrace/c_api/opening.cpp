@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <sstream>
 #include <utility>
@@ -18,7 +17,25 @@ using namespace tailrace::c_api;
 
 namespace {
 
-thread_local char error_text[4096] = ""; // not a string: storing an error must not run out of memory
+/// Refuses attributes that were set before open and that open cannot set: setting one is collective, and needs a series
+/// that is written. Collective.
+void check_attributes(const Communicator &comm, const io::Attributes &attributes, const char *path, io::Mode mode) {
+  std::string names;
+  for (const auto &[name, value] : attributes)
+    names += (names.empty() ? "" : ", ") + name;
+  const std::string first = comm.broadcast(names, 0);
+  comm.agree([&] {
+    if (names != first)
+      throw InputError(fmt::format("{}: before open, rank {} has set the attributes '{}', and rank 0 has set '{}'; set "
+                                   "the same ones on all ranks",
+                                   path, comm.rank(), names, first));
+    if (!names.empty() && mode == io::Mode::read)
+      throw InputError(
+          fmt::format("{}: the attributes '{}' were set before open, and mode 'r' only reads; open with w, "
+                      "x or a, or set none",
+                      path, names));
+  });
+}
 
 void open(tailrace_series *series, const Communicator &comm, const char *path, const char *mode, const char *engine) {
   tailrace_series &handle = closed(series);
@@ -34,11 +51,14 @@ void open(tailrace_series *series, const Communicator &comm, const char *path, c
     how = wanted == "w" ? io::Mode::write : wanted == "x" ? io::Mode::exclusive : io::Mode::append;
   handle.options.engine = text(engine);
   const io::Options options = std::exchange(handle.options, {});
-  const io::Attributes attributes = std::exchange(handle.attributes, {});
+  io::Attributes attributes = std::exchange(handle.attributes, {});
+  const io::Attributes box = std::exchange(handle.box, {});
+  check_attributes(comm, attributes, path, how);
+  if (how != io::Mode::read)
+    attributes.insert(box.begin(), box.end());
   handle.open.emplace(path, how, comm, options);
   for (const auto &[name, value] : attributes)
-    if (how != io::Mode::read)
-      handle.open->set_attribute(name, value);
+    handle.open->set_attribute(name, value);
 }
 
 /// The attributes that describe a box: those that were given.
@@ -78,28 +98,21 @@ void decompose(tailrace_decomposition **result, const Communicator &comm, const 
 
 } // namespace
 
-int tailrace::c_api::failed(int status, const char *text) {
-  std::snprintf(error_text, sizeof error_text, "%s", text);
-  return status;
-}
-
-const char *tailrace_error_text(void) { return error_text; }
-
 // ---- decomposition ----
 
 int tailrace_decomposition_new(tailrace_decomposition **decomposition, MPI_Comm comm, const int64_t *shape, int rows,
                                int cols) {
-  return guarded([&] { decompose(decomposition, Communicator(comm), shape, rows, cols); });
+  return guarded(__func__, [&] { decompose(decomposition, Communicator(comm), shape, rows, cols); });
 }
 
 int tailrace_decomposition_new_f(tailrace_decomposition **decomposition, MPI_Fint comm, const int64_t *shape, int rows,
                                  int cols) {
-  return guarded([&] { decompose(decomposition, Communicator::from_fortran(comm), shape, rows, cols); });
+  return guarded(__func__, [&] { decompose(decomposition, Communicator::from_fortran(comm), shape, rows, cols); });
 }
 
 int tailrace_decomposition_box(const tailrace_decomposition *decomposition, int direction, int64_t *start,
                                int64_t *count) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     if (direction < 0 || direction > 2)
       throw InputError(fmt::format("expected the direction 0, 1 or 2 (x, y, z), found {}", direction));
     const Box box = not_null(decomposition, "decomposition").decomposition.box(static_cast<Pencil>(direction));
@@ -122,16 +135,16 @@ void tailrace_decomposition_free(tailrace_decomposition **decomposition) {
 // ---- series ----
 
 int tailrace_new(tailrace_series **series) {
-  return guarded([&] { not_null(series, "series") = new tailrace_series; });
+  return guarded(__func__, [&] { not_null(series, "series") = new tailrace_series; });
 }
 
 int tailrace_set_parameter(tailrace_series *series, const char *name, const char *value) {
-  return guarded([&] { closed(series).options.parameters[text(name)] = text(value); });
+  return guarded(__func__, [&] { closed(series).options.parameters[text(name)] = text(value); });
 }
 
 int tailrace_set_grid(tailrace_series *series, const int64_t *points, const double *origin, const double *spacing,
                       const double *lengths, const char *boundaries) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     io::GridDescription grid{three(3, points, 1, "points"), {}, {}};
     not_null(origin, "origin");
     not_null(spacing, "spacing");
@@ -141,24 +154,24 @@ int tailrace_set_grid(tailrace_series *series, const int64_t *points, const doub
     }
     const io::Attributes box = box_of(lengths, boundaries);
     closed(series).options.grid = grid;
-    series->attributes = box;
+    series->box = box;
   });
 }
 
 int tailrace_set_rewind(tailrace_series *series, int64_t index) {
-  return guarded([&] { closed(series).options.rewind_to = index; });
+  return guarded(__func__, [&] { closed(series).options.rewind_to = index; });
 }
 
 int tailrace_open(tailrace_series *series, MPI_Comm comm, const char *path, const char *mode, const char *engine) {
-  return guarded([&] { open(series, Communicator(comm), path, mode, engine); });
+  return guarded(__func__, [&] { open(series, Communicator(comm), path, mode, engine); });
 }
 
 int tailrace_open_f(tailrace_series *series, MPI_Fint comm, const char *path, const char *mode, const char *engine) {
-  return guarded([&] { open(series, Communicator::from_fortran(comm), path, mode, engine); });
+  return guarded(__func__, [&] { open(series, Communicator::from_fortran(comm), path, mode, engine); });
 }
 
 int tailrace_close(tailrace_series *series) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     if (series == nullptr || !series->open)
       return;
     io::Series closing = std::move(*series->open);
@@ -170,11 +183,11 @@ int tailrace_close(tailrace_series *series) {
 int tailrace_is_open(const tailrace_series *series) { return series != nullptr && series->open ? 1 : 0; }
 
 int tailrace_notes(const tailrace_series *series, const char **text) {
-  return guarded([&] { hand_out(series, fmt::format("{}", fmt::join(opened(series).notes(), "\n")), text); });
+  return guarded(__func__, [&] { hand_out(series, fmt::format("{}", fmt::join(opened(series).notes(), "\n")), text); });
 }
 
 int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int64_t *bytes_read, int64_t *steps) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Counters counted = opened(series).counters();
     give(bytes_written, counted.bytes_written);
     give(bytes_read, counted.bytes_read);
@@ -183,7 +196,7 @@ int tailrace_counters(const tailrace_series *series, int64_t *bytes_written, int
 }
 
 int tailrace_dropped(const tailrace_series *series, int64_t *dropped, int64_t *skipped, int64_t *unread) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Coupling found = opened(series).coupling();
     give(dropped, found.dropped);
     give(skipped, found.skipped);
@@ -192,7 +205,7 @@ int tailrace_dropped(const tailrace_series *series, int64_t *dropped, int64_t *s
 }
 
 int tailrace_seconds(const tailrace_series *series, const char *phase, double *seconds) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     for (std::size_t number = 0; number < io::phase_count; ++number)
       if (const auto known = static_cast<io::Phase>(number); io::name_of(known) == text(phase)) {
         not_null(seconds, "seconds") = opened(series).trace().total(known).seconds;

@@ -49,8 +49,9 @@ io::Attribute attribute(const tailrace_series *series, const char *name) {
   return found->second;
 }
 
-template <class T> int get_attribute(const tailrace_series *series, const char *name, int64_t count, T *values) {
-  return guarded([&] {
+template <class T>
+int get_attribute(const char *function, const tailrace_series *series, const char *name, int64_t count, T *values) {
+  return guarded(function, [&] {
     const io::Attribute found = attribute(series, name);
     std::vector<T> numbers;
     const auto take = [&](const auto &value) {
@@ -77,11 +78,11 @@ template <class T> int get_attribute(const tailrace_series *series, const char *
 } // namespace
 
 int tailrace_steps(const tailrace_series *series, int64_t *steps) {
-  return guarded([&] { not_null(steps, "steps") = static_cast<int64_t>(opened(series).steps().size()); });
+  return guarded(__func__, [&] { not_null(steps, "steps") = static_cast<int64_t>(opened(series).steps().size()); });
 }
 
 int tailrace_step(const tailrace_series *series, int64_t step, int64_t *index, double *time) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Series &in = opened(series);
     const auto &steps = in.steps();
     if (step < 0 || step >= static_cast<int64_t>(steps.size()))
@@ -92,13 +93,13 @@ int tailrace_step(const tailrace_series *series, int64_t step, int64_t *index, d
 }
 
 int tailrace_variables(const tailrace_series *series, int64_t step, int64_t *variables) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     not_null(variables, "variables") = static_cast<int64_t>(opened(series).variables(position(step)).size());
   });
 }
 
 int tailrace_variable_name(const tailrace_series *series, int64_t step, int64_t number, const char **name) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const auto all = opened(series).variables(position(step));
     if (number < 0 || number >= static_cast<int64_t>(all.size()))
       throw InputError(fmt::format("{}: step number {} has {} variables; there is no number {}", opened(series).path(),
@@ -109,7 +110,7 @@ int tailrace_variable_name(const tailrace_series *series, int64_t step, int64_t 
 
 int tailrace_variable(const tailrace_series *series, int64_t step, const char *name, int64_t *shape, int *type,
                       int *is_list) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::VariableInfo found = opened(series).variable(position(step), text(name));
     for (int d = 0; shape != nullptr && d < 3; ++d)
       shape[d] = found.shape[d];
@@ -119,13 +120,14 @@ int tailrace_variable(const tailrace_series *series, int64_t step, const char *n
 }
 
 int tailrace_components(const tailrace_series *series, int64_t step, const char *name, int64_t *components) {
-  return guarded(
-      [&] { not_null(components, "components") = io::count_components(opened(series), position(step), text(name)); });
+  return guarded(__func__, [&] {
+    not_null(components, "components") = io::count_components(opened(series), position(step), text(name));
+  });
 }
 
 int tailrace_read(const tailrace_series *series, int64_t step, const char *name, int type, int dimensions,
                   const int64_t *start, const int64_t *count, void *data) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     opened(series).read(static_cast<std::size_t>(step), [&] {
       position(step);
       const int directions = dimensions == 4 ? 3 : dimensions;
@@ -142,7 +144,7 @@ int tailrace_read(const tailrace_series *series, int64_t step, const char *name,
 
 int tailrace_read_list(const tailrace_series *series, int64_t step, const char *name, int type, int64_t first,
                        int64_t rows, void *data) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Series &in = opened(series);
     in.read(static_cast<std::size_t>(step), [&] {
       const io::VariableInfo found = in.variable(position(step), text(name));
@@ -154,7 +156,7 @@ int tailrace_read_list(const tailrace_series *series, int64_t step, const char *
 }
 
 int tailrace_scalar_type(const tailrace_series *series, int64_t step, const char *name, int *type) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Scalar found = scalar(series, step, name);
     not_null(type, "type") = std::holds_alternative<double>(found)        ? TAILRACE_FLOAT64
                              : std::holds_alternative<std::string>(found) ? TAILRACE_TEXT
@@ -163,24 +165,24 @@ int tailrace_scalar_type(const tailrace_series *series, int64_t step, const char
 }
 
 int tailrace_read_scalar(const tailrace_series *series, int64_t step, const char *name, double *value) {
-  return guarded([&] { not_null(value, "value") = scalar_as<double>(series, step, name, "number"); });
+  return guarded(__func__, [&] { not_null(value, "value") = scalar_as<double>(series, step, name, "number"); });
 }
 
 int tailrace_read_scalar_int64(const tailrace_series *series, int64_t step, const char *name, int64_t *value) {
-  return guarded([&] { not_null(value, "value") = scalar_as<std::int64_t>(series, step, name, "integer"); });
+  return guarded(__func__, [&] { not_null(value, "value") = scalar_as<std::int64_t>(series, step, name, "integer"); });
 }
 
 int tailrace_read_scalar_text(const tailrace_series *series, int64_t step, const char *name, const char **value) {
-  return guarded([&] { hand_out(series, scalar_as<std::string>(series, step, name, "text"), value); });
+  return guarded(__func__, [&] { hand_out(series, scalar_as<std::string>(series, step, name, "text"), value); });
 }
 
 int tailrace_attributes(const tailrace_series *series, int64_t *attributes) {
   return guarded(
-      [&] { not_null(attributes, "attributes") = static_cast<int64_t>(opened(series).attributes().size()); });
+      __func__, [&] { not_null(attributes, "attributes") = static_cast<int64_t>(opened(series).attributes().size()); });
 }
 
 int tailrace_attribute_name(const tailrace_series *series, int64_t number, const char **name) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Attributes all = opened(series).attributes();
     if (number < 0 || number >= static_cast<int64_t>(all.size()))
       throw InputError(
@@ -190,7 +192,7 @@ int tailrace_attribute_name(const tailrace_series *series, int64_t number, const
 }
 
 int tailrace_attribute(const tailrace_series *series, const char *name, int *type, int64_t *count) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Attribute found = attribute(series, name);
     int kind = TAILRACE_TEXT;
     int64_t numbers = 1;
@@ -208,15 +210,15 @@ int tailrace_attribute(const tailrace_series *series, const char *name, int *typ
 }
 
 int tailrace_get_attribute(const tailrace_series *series, const char *name, int64_t count, double *values) {
-  return get_attribute(series, name, count, values);
+  return get_attribute(__func__, series, name, count, values);
 }
 
 int tailrace_get_attribute_int64(const tailrace_series *series, const char *name, int64_t count, int64_t *values) {
-  return get_attribute(series, name, count, values);
+  return get_attribute(__func__, series, name, count, values);
 }
 
 int tailrace_get_attribute_text(const tailrace_series *series, const char *name, const char **value) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Attribute found = attribute(series, name);
     if (!std::holds_alternative<std::string>(found))
       throw InputError(fmt::format("{}: attribute '{}' is no text", opened(series).path(), text(name)));
@@ -225,7 +227,7 @@ int tailrace_get_attribute_text(const tailrace_series *series, const char *name,
 }
 
 int tailrace_verify(const tailrace_series *series, int64_t step, const char **text) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     const io::Series &in = opened(series);
     in.agree([&] {
       position(step);

@@ -47,8 +47,14 @@ enum tailrace_type {
   TAILRACE_TEXT = 0
 };
 
-/* The error of this thread's last failed call; valid until the next failed call. Never NULL. Local. */
+/* The error of this thread's last failed call, behind the name of that function; valid until the next failed call.
+ * Never NULL. Local. */
 const char *tailrace_error_text(void);
+
+/* Prints `text`, or the error of this thread's last failed call if it is NULL. Rank 0 prints at once; the others wait
+ * for five seconds, in which a program that ends after an error has ended them: what all ranks have to say is printed
+ * once. Local. */
+void tailrace_print_error(const char *text);
 
 /* ---- decomposition: optional, for programs that do not have their own ---- */
 
@@ -141,7 +147,8 @@ int tailrace_write_scalar(tailrace_series *series, const char *name, double valu
 int tailrace_write_scalar_int64(tailrace_series *series, const char *name, int64_t value);
 int tailrace_write_scalar_text(tailrace_series *series, const char *name, const char *value);
 /* Sets an attribute of the series, or of a variable with the name "variable/name". The value of rank 0 is stored, with
- * the next step or at close. `count` numbers; one number is stored as a number, not as a list. */
+ * the next step or at close. Before tailrace_open an attribute is kept for the next open; all ranks set the same ones,
+ * and the call is local. `count` numbers; one number is stored as a number, not as a list. */
 int tailrace_set_attribute(tailrace_series *series, const char *name, int64_t count, const double *values);
 int tailrace_set_attribute_int64(tailrace_series *series, const char *name, int64_t count, const int64_t *values);
 int tailrace_set_attribute_text(tailrace_series *series, const char *name, const char *value);

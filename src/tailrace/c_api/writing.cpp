@@ -1,6 +1,8 @@
 #include <tailrace/c_api/handles.hpp>
+#include <tailrace/io/data/block.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 using namespace tailrace;
@@ -48,8 +50,8 @@ io::WriteRequest request_of(const GivenArray &given) {
   return request;
 }
 
-int write(tailrace_series *series, const GivenArray &given, io::Put put) {
-  return guarded([&] {
+int write(const char *function, tailrace_series *series, const GivenArray &given, io::Put put) {
+  return guarded(function, [&] {
     opened(series).write([&] {
       io::WriteRequest request = request_of(given);
       request.put = put;
@@ -58,28 +60,35 @@ int write(tailrace_series *series, const GivenArray &given, io::Put put) {
   });
 }
 
-template <class T> int set_attribute(tailrace_series *series, const char *name, int64_t count, const T *values) {
-  return guarded([&] {
-    io::Series &out = opened(series);
-    io::Attribute value;
-    out.agree([&] {
+/// Sets an attribute of a series that is open, or keeps it for the next open.
+void set_attribute(tailrace_series *series, const char *name, const std::function<io::Attribute()> &value) {
+  tailrace_series &handle = not_null(series, "series");
+  if (!handle.open) {
+    io::check_attribute_name(text(name)); // here, where the text names this function; open would be too late
+    handle.attributes[text(name)] = value();
+    return;
+  }
+  io::Attribute given;
+  handle.open->agree([&] { given = value(); });
+  handle.open->set_attribute(text(name), given);
+}
+
+template <class T>
+int set_numbers(const char *function, tailrace_series *series, const char *name, int64_t count, const T *values) {
+  return guarded(function, [&] {
+    set_attribute(series, name, [&]() -> io::Attribute {
       if (count < 1)
-        throw InputError(
-            fmt::format("{}: attribute '{}' has {} numbers: expected at least 1", out.path(), text(name), count));
+        throw InputError(fmt::format("attribute '{}' has {} numbers: expected at least 1", text(name), count));
       const T *first = &not_null(values, "values");
-      if (count == 1)
-        value = *first;
-      else
-        value = std::vector<T>(first, first + count);
+      return count == 1 ? io::Attribute(*first) : io::Attribute(std::vector<T>(first, first + count));
     });
-    out.set_attribute(text(name), value);
   });
 }
 
 } // namespace
 
 int tailrace_declare(tailrace_series *series, const char *name, int dimensions, const int64_t *shape, int type) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     io::Series &out = opened(series);
     Index3 n{};
     io::Type stored = io::Type::float64;
@@ -92,27 +101,27 @@ int tailrace_declare(tailrace_series *series, const char *name, int dimensions, 
 }
 
 int tailrace_begin_step(tailrace_series *series, int64_t index, double time) {
-  return guarded([&] { opened(series).begin_step(index, time); });
+  return guarded(__func__, [&] { opened(series).begin_step(index, time); });
 }
 
 int tailrace_step_taken(const tailrace_series *series, int *taken) {
-  return guarded([&] { not_null(taken, "taken") = opened(series).step_taken() ? 1 : 0; });
+  return guarded(__func__, [&] { not_null(taken, "taken") = opened(series).step_taken() ? 1 : 0; });
 }
 
 int tailrace_write(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                    const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data) {
-  return write(series, {name, type, dimensions, shape, start, count, ghosts, data}, io::Put::sync);
+  return write(__func__, series, {name, type, dimensions, shape, start, count, ghosts, data}, io::Put::sync);
 }
 
 int tailrace_write_deferred(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                             const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data) {
-  return write(series, {name, type, dimensions, shape, start, count, ghosts, data}, io::Put::deferred);
+  return write(__func__, series, {name, type, dimensions, shape, start, count, ghosts, data}, io::Put::deferred);
 }
 
 int tailrace_write_region(tailrace_series *series, const char *name, int type, int dimensions, const int64_t *shape,
                           const int64_t *start, const int64_t *count, const int64_t *ghosts, const void *data,
                           const int64_t *first, const int64_t *points, const int64_t *stride) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     opened(series).write([&] {
       io::WriteRequest request = request_of({name, type, dimensions, shape, start, count, ghosts, data});
       const int directions = std::min(dimensions, 3);
@@ -128,7 +137,7 @@ int tailrace_write_region(tailrace_series *series, const char *name, int type, i
 
 int tailrace_write_list(tailrace_series *series, const char *name, int type, int64_t rows, int64_t columns,
                         const void *data) {
-  return guarded([&] {
+  return guarded(__func__, [&] {
     opened(series).write([&] {
       const Box block{{0, 0, 0}, {columns, rows, 1}};
       io::WriteRequest request{text(name), type_of(name, type), data, {block.count, block, block}};
@@ -139,29 +148,29 @@ int tailrace_write_list(tailrace_series *series, const char *name, int type, int
 }
 
 int tailrace_write_scalar(tailrace_series *series, const char *name, double value) {
-  return guarded([&] { opened(series).write_scalar(text(name), value); });
+  return guarded(__func__, [&] { opened(series).write_scalar(text(name), value); });
 }
 
 int tailrace_write_scalar_int64(tailrace_series *series, const char *name, int64_t value) {
-  return guarded([&] { opened(series).write_scalar(text(name), std::int64_t{value}); });
+  return guarded(__func__, [&] { opened(series).write_scalar(text(name), std::int64_t{value}); });
 }
 
 int tailrace_write_scalar_text(tailrace_series *series, const char *name, const char *value) {
-  return guarded([&] { opened(series).write_scalar(text(name), text(value)); });
+  return guarded(__func__, [&] { opened(series).write_scalar(text(name), text(value)); });
 }
 
 int tailrace_set_attribute(tailrace_series *series, const char *name, int64_t count, const double *values) {
-  return set_attribute(series, name, count, values);
+  return set_numbers(__func__, series, name, count, values);
 }
 
 int tailrace_set_attribute_int64(tailrace_series *series, const char *name, int64_t count, const int64_t *values) {
-  return set_attribute(series, name, count, values);
+  return set_numbers(__func__, series, name, count, values);
 }
 
 int tailrace_set_attribute_text(tailrace_series *series, const char *name, const char *value) {
-  return guarded([&] { opened(series).set_attribute(text(name), text(value)); });
+  return guarded(__func__, [&] { set_attribute(series, name, [&]() -> io::Attribute { return text(value); }); });
 }
 
 int tailrace_end_step(tailrace_series *series) {
-  return guarded([&] { opened(series).end_step(); });
+  return guarded(__func__, [&] { opened(series).end_step(); });
 }

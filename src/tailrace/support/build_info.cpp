@@ -53,6 +53,7 @@ std::map<std::string, std::string> build_info() {
       {"fftw", fftw_version},
       {"simd", fmt::format("{} bits, {} doubles at a time", 8 * vector_bytes, lanes<double>)},
       {"compiler", __VERSION__},
+      {"fortran", TAILRACE_FORTRAN_COMPILER},
   };
 }
 

@@ -57,9 +57,10 @@ protected:
         << text();
     ASSERT_EQ(tailrace_end_step(series), 0) << text();
   }
-  /// Expects that the call failed on every rank, and that every rank has the error text.
+  /// Expects that the call failed on every rank, and that every rank has the error text, behind the name of a function.
   void expect_error(int status, int expected, const std::string &says) {
     EXPECT_EQ(status, expected) << text();
+    EXPECT_EQ(text().rfind("tailrace_", 0), 0) << text();
     EXPECT_NE(text().find(says), std::string::npos) << text();
   }
 

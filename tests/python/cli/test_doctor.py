@@ -19,6 +19,7 @@ WHOLE = {
     "fftw": "3.3.10",
     "simd": "256 bits, 4 doubles at a time",
     "compiler": "GNU 12.2.0",
+    "fortran": "GNU 12.2.0",
 }
 
 
@@ -67,6 +68,8 @@ def test_a_missing_extension_is_reported_with_its_remedy(monkeypatch):
         ({"hdf5": ""}, "HDF5", "missing", "libhdf5-openmpi-dev"),
         ({"hdf5": "1.10.8 (serial)"}, "HDF5", "missing", "libhdf5-openmpi-dev"),
         ({"fftw": "none"}, "FFTW", "missing", "libfftw3-dev"),
+        ({"fortran": ""}, "Fortran module", "note", "Debian: gfortran"),
+        ({}, "Fortran module", "ok", ""),
         ({}, "HDF5", "ok", ""),
     ],
 )

@@ -64,7 +64,7 @@ class Runner:
         fortran = [block for block in page.blocks if block.language in ("fortran", "hidden declarations")]
         for block in page.blocks:
             language = block.language.removeprefix("hidden ")
-            if block.why_not or language in ("fortran", "declarations"):
+            if block.why_not:
                 continue
             if block.file:
                 (directory / block.file).write_text(block.text)
@@ -177,11 +177,14 @@ def validate(path: Path) -> None:
 
 
 def compile_fortran(blocks: list[Block], directory: Path, page: str) -> None:
-    """Compile the blocks of a page, each as a subroutine of its own, with the declarations of its comment."""
+    """Compile the blocks of a page, each as a subroutine of its own, with the declarations of its comment.
+
+    A block with the name of a file is a whole program, which the page compiles itself.
+    """
     declared = "\n".join(block.text for block in blocks if block.language != "fortran")
     text = ""
     for block in blocks:
-        if block.language != "fortran" or block.why_not:
+        if block.language != "fortran" or block.why_not or block.file:
             continue
         uses = re.findall(r"(?m)^ *use .*$", block.text)
         types = re.findall(r"(?m)^ *type\(.*$", block.text)
