@@ -33,6 +33,14 @@ def physical_cores() -> int:
     return len(cores)
 
 
+def seconds_without_processor() -> float:
+    """For how long the main thread of this process could have run but had no processor; 0 where it is not known."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text(encoding="ascii").split()[1]) * 1e-9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 def memory() -> tuple[int, int] | None:
     """The memory of this machine and what of it is free, in bytes; None where the kernel does not say it."""
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from . import streams
-from .common import fail, guarded, on_ranks, settle
+from .common import checkpoints_of_others, fail, guarded, on_ranks, settle
 from .ranks import launch
 
 if TYPE_CHECKING:
@@ -116,12 +116,13 @@ def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOpt
         *(f"--set={text}" for text in options.values),
     ]
     analysis += ["--resume"] if options.resume else ["--overwrite"] if options.overwrite else []
+    others = checkpoints_of_others(case, resume=options.resume)
     try:
         code = start(simulation, ranks, analysis, options.ranks)
     except launch.LaunchError as error:
         fail(error)
     if code:
-        settle(case)
+        settle(case, code, others)
     return code
 
 

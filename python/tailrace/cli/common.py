@@ -18,7 +18,9 @@ from .ranks import launch
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
+    from tailrace.simulation.way_on import Stamps
 
+_BY_SIGNAL = 128  # an exit code above it: a signal has ended the ranks
 _FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills all ranks when one ends; 0: it does not
 
 
@@ -48,15 +50,31 @@ def enter(directory: Path) -> None:
         fail(f"--directory {directory}: {error.strerror}")
 
 
-def settle(case: Case) -> None:
-    """After the end of all ranks of a run: put back the results that a killed run has set aside."""
+def settle(case: Case, code: int, others: Stamps) -> None:
+    """After all ranks of a failed run have ended: put back the results that a killed run has set aside, and tell how to
+    go on where no rank could tell it.
+
+    :param code: the exit code of the run.
+    :param others: the checkpoints of another run.
+    """
     from tailrace.simulation.existing_results import settle as put_back
+    from tailrace.simulation.way_on import newest, way_on
 
     try:
         if put_back(case):
             say("tailrace: the run ended before it had results; the earlier ones are back in their places")
     except (OSError, ValueError) as error:
         say(f"tailrace: {reason(error)}")
+    if code > _BY_SIGNAL:
+        found = newest(Path(case.checkpoint.path), others)
+        say(f"tailrace: the run was killed (exit code {code}); {way_on(found)}")
+
+
+def checkpoints_of_others(case: Case, *, resume: bool) -> Stamps:
+    """The checkpoints that are there before a run, which are of another one unless it resumes."""
+    from tailrace.simulation.way_on import stamps
+
+    return frozenset() if resume else stamps(Path(case.checkpoint.path))
 
 
 def on_ranks(
@@ -64,12 +82,12 @@ def on_ranks(
     arguments: Sequence[str],
     *,
     stops_itself: bool = True,
-    after: Callable[[], None] = lambda: None,
+    after: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Run `tailrace arguments` on `ranks` ranks and end with its exit code. Return if no job has to be started.
 
     :param stops_itself: as `launch.start` takes it.
-    :param after: called when the job has ended and has failed.
+    :param after: called with the exit code when the job has ended and has failed.
     """
     if ranks is None:
         return
@@ -78,7 +96,7 @@ def on_ranks(
     except launch.LaunchError as error:
         fail(error)
     if code:
-        after()
+        after(code)
     if code is not None:
         raise typer.Exit(code)
 

@@ -24,7 +24,7 @@ from . import streams
 from .advise import advise
 from .as_before import kept_overrides
 from .bench import commands as cli_bench
-from .common import enter, fail, guarded, on_ranks, say, settle
+from .common import checkpoints_of_others, enter, fail, guarded, on_ranks, say, settle
 from .flags import flags
 from .new import new
 from .ranks import launch
@@ -139,7 +139,8 @@ def run(
             overwrite,
         )  # fmt: skip
         raise typer.Exit(cli_analyse.run_beside(loaded, ranks or 1, command, options))
-    on_ranks(ranks, command, after=lambda: settle(loaded))
+    others = checkpoints_of_others(loaded, resume=resume)
+    on_ranks(ranks, command, after=lambda code: settle(loaded, code, others))
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():

@@ -189,11 +189,10 @@ class CheckpointStore:
                 self._own.discard(path)
 
     def _complete(self) -> list[tuple[int, Path]]:
-        """Step and path of every checkpoint, newest first. Local."""
-        return sorted(((int(path.name[5:]), path) for path in self._entries(_NAME)), reverse=True)
+        return complete(self.path)
 
     def _entries(self, form: re.Pattern[str]) -> list[Path]:
-        return [path for path in self.path.iterdir() if form.fullmatch(path.name)] if self.path.is_dir() else []
+        return _entries(self.path, form)
 
     def present(self) -> list[Path]:
         """The checkpoints in the directory, newest first, damaged or not. Local."""
@@ -236,6 +235,15 @@ class CheckpointStore:
                 return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
         except (Error, OSError, ValueError) as error:
             return str(error)
+
+
+def complete(directory: Path) -> list[tuple[int, Path]]:
+    """Step and path of every checkpoint in a directory, newest first. Local."""
+    return sorted(((int(path.name[5:]), path) for path in _entries(directory, _NAME)), reverse=True)
+
+
+def _entries(directory: Path, form: re.Pattern[str]) -> list[Path]:
+    return [path for path in directory.iterdir() if form.fullmatch(path.name)] if directory.is_dir() else []
 
 
 def check_sidecar(path: Path) -> None:

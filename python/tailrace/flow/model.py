@@ -311,7 +311,7 @@ class Model:
         raise FlowError(
             f"the flow is not finite at step {self.step}, t = {self.time:g}: {COMPONENTS[component]} at node "
             f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large: the "
-            f"last CFL number was {cfl:.3g}; {self._time_step.remedy}. The last checkpoint is untouched"
+            f"last CFL number was {cfl:.3g}; {self._time_step.remedy}"
         )
 
     # ---- changing ----------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ from tailrace.text import duration, is_terminal, message, size
 
 _WINDOW = 10.0  # seconds over which the speed is taken
 _QUIET = 10.0  # seconds between plain lines, at least
+_SHORT = 5.0  # seconds of a run that says little about the machine
+_MUCH = 0.2  # of the time without a processor
 
 
 class Live:
@@ -197,6 +199,20 @@ def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float
     rest = total - sum(mean for _, mean, _ in phases.values())
     table.add_row("the rest", "", f"{max(0.0, rest):.2f}", "", _share(max(0.0, rest), total), style="dim")
     console.print(table)
+
+
+def busy_processors(waited: float, total: float, cores: int) -> str:
+    """A line where ranks had to wait for a processor; "" where that hardly matters.
+
+    :param waited: seconds of the rank that waited most, of `total`.
+    :param cores: how many there are on its machine.
+    """
+    if total < _SHORT or waited < _MUCH * total:
+        return ""
+    return (
+        f"note: a rank waited {_share(waited, total)} of the time for a processor, and the others for it: other "
+        f"programs ran here, or more ranks than the {cores} cores; without them the run is faster"
+    )
 
 
 def _share(part: float, total: float) -> str:

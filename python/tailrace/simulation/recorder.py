@@ -14,9 +14,10 @@ from tailrace.consumers.opening import Opening
 from tailrace.consumers.output import open_outputs
 from tailrace.consumers.table import AveragesTable
 from tailrace.flow.model_step import ModelStep
+from tailrace.machine import physical_cores
 from tailrace.parallel import spread
 
-from .progress import summary_table
+from .progress import busy_processors, summary_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,12 +122,19 @@ class Recorder:
                 with self._timed(consumer.phase):
                     consumer.close()
 
-    def sum_up(self, seconds: Mapping[str, float], total: float) -> None:
-        """Print a table of the time of the run. `seconds`: those of this rank, by phase."""
+    def sum_up(self, seconds: Mapping[str, float], total: float, waited: float) -> None:
+        """Print a table of the time of the run.
+
+        :param seconds: those of this rank, by phase.
+        :param waited: those in which it had no processor.
+        """
+        waited = max(self._model.comm.allgather(waited))
         names = ["diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
         phases = spread(self._model.comm, {**dict.fromkeys(names, 0.0), **seconds})  # the same names on all ranks
         if self._model.comm.rank == 0:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
             for consumer in [*self.consumers[1:], self.table]:
                 consumer.report()
+            if hint := busy_processors(waited, total, physical_cores()):
+                print(hint)
             sys.stdout.flush()

@@ -14,11 +14,13 @@ from tailrace.analysis.errors import AnalysisError
 from tailrace.consumers.checkpoint import Checkpoints
 from tailrace.core import Error, keep_freed_memory
 from tailrace.flow.model import FlowError
+from tailrace.machine import seconds_without_processor
 
 from .existing_results import claimed
 from .progress import Live
 from .recorder import Recorder
 from .stop import StopRequest
+from .way_on import newest, way_on
 from .write_checks import check_files_there, check_targets, files_there
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ class RunSession:
         keep_freed_memory()  # every step allocates the same sizes: copies of outputs, results of analyses
         started = clock.monotonic()
         before = simulation.phases()  # time of steps that the caller made before
+        waited = seconds_without_processor()
         self._rhythm.begin(simulation.step)
         check_targets(simulation.case, simulation.comm)
         try:
@@ -121,7 +124,7 @@ class RunSession:
             self._let_go()
         if self._show and recorder is not None:
             spent = {name: seconds - before.get(name, 0.0) for name, seconds in simulation.phases().items()}
-            recorder.sum_up(spent, clock.monotonic() - started)
+            recorder.sum_up(spent, clock.monotonic() - started, seconds_without_processor() - waited)
 
     def _open(self, stack: ExitStack) -> None:
         simulation = self._simulation
@@ -220,7 +223,9 @@ class RunSession:
             self._leave(error)
             self._let_go()
             raise
-        except BaseException:  # perhaps only on one rank, so collective calls are not possible
+        except BaseException as error:  # perhaps only on one rank, so collective calls are not possible
+            if isinstance(error, Error | OSError):
+                self._tell_way_on()
             self._let_go()
             raise
 
@@ -236,9 +241,8 @@ class RunSession:
         of_script = isinstance(error, AnalysisError)
         if of_script and self._checkpoints.state_is_whole and self._rhythm.is_on and not self._half_changed:
             self._checkpoint()
-        if of_script:
-            where = f"step {self._simulation.step}, t = {self._simulation.time:g}"
-            self._tell(f"stopped by an error at {where}; {self._way_on()}")
+        unstable = "time.cfl" if self._simulation.case.time.dt == "auto" else "time.dt"
+        self._tell_way_on(unstable if isinstance(error, FlowError) else "")
         # Readers of a stream must see its end. A second failure says less than the error that is raised.
         with suppress(Error, OSError):
             self._recorder.close()
@@ -259,10 +263,15 @@ class RunSession:
             raise
 
     # ---- telling -----------------------------------------------------------------------------------------------------
-    def _way_on(self) -> str:
-        if self._history.has_checkpoint:
-            return "go on with --resume"
-        return "there is no checkpoint to go on from: start again, with --overwrite"
+    def _tell_way_on(self, changed: str = "") -> None:
+        where = f"step {self._simulation.step}, t = {self._simulation.time:g}"
+        self._tell(f"stopped by an error at {where}; {self._way_on(changed)}")
+
+    def _way_on(self, changed: str = "") -> str:
+        """On rank 0, which tells it. Local."""
+        if self._simulation.comm.rank != 0:
+            return ""
+        return way_on(newest(self._simulation.store.path) if self._history.has_checkpoint else None, changed=changed)
 
     def _show_progress(self, dt: float) -> None:
         if self._live:

@@ -63,7 +63,7 @@ def all_gone(there):
 
 
 def test_an_mpiexec_that_does_not_end_is_ended(killed, mpiexec, capfd):
-    assert launch._supervise(mpiexec, dict(os.environ), signal.SIGUSR1, 2) == 1
+    assert launch._supervise(mpiexec, dict(os.environ), signal.SIGUSR1, 2) == launch.LOST
     said = capfd.readouterr().err
     assert f"rank process {killed[0].number} has ended, and mpiexec has not ended the job" in said
     assert all_gone(killed)

@@ -2,20 +2,17 @@
 
 import numpy as np
 
-THICKNESS = 0.25
-DISTURBANCE = 0.05
 
-
-def velocity(x, y, z):
+def velocity(x, y, z, *, thickness=0.25, disturbance=0.05):
     """ux, uy, uz at the nodes: functions of the coordinates, or numbers.
 
     x, y and z are arrays of the shapes (1, 1, nx), (1, ny, 1) and (nz, 1, 1), so that a formula of all three has the
     shape (nz, ny, nx). On several ranks each one calls this for its own part of the grid. What the velocity has of a
-    divergence is removed before the first step.
+    divergence is removed before the first step. `thickness` and `disturbance` are parameters of the case.
     """
-    layer = np.tanh((y - np.pi) / THICKNESS)
-    near = np.exp(-(((y - np.pi) / (2 * THICKNESS)) ** 2)) * np.sin(y / 2)  # 0 at the boundaries y = 0 and y = 2 pi
-    return layer, DISTURBANCE * near * np.sin(x) * (1 + 0.5 * np.cos(2 * z)), 0 * z
+    layer = np.tanh((y - np.pi) / thickness)
+    near = np.exp(-(((y - np.pi) / (2 * thickness)) ** 2)) * np.sin(y / 2)  # 0 at the boundaries y = 0 and y = 2 pi
+    return layer, disturbance * near * np.sin(x) * (1 + 0.5 * np.cos(2 * z)), 0 * z
 
 
 # A random velocity of a spectrum of your own, on a periodic box:

@@ -33,6 +33,7 @@ _RANK = (
     'trap "" USR1; export OMPI_MCA_opal_event_include="${OMPI_MCA_opal_event_include-epoll}"; exec "$@"',
     "sh",
 )
+LOST = 128 + signal.SIGKILL  # the exit code of a job that has lost a rank, as mpiexec gives it where the rank is killed
 _LAST_WORDS = 10.0  # seconds for the errors of a job that has ended; a process that it left may keep them open
 _GRACE = 15.0  # seconds that a job which has lost a rank gets to end after the request
 _UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
@@ -128,7 +129,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
     for pump in shown:
         pump.join(_LAST_WORDS)
     if why:
-        return 1
+        return LOST
     if signals.first and ask is None and process.returncode != 0:
         return 128 + signals.first  # the code of one rank; that of mpiexec would hide it
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
