@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 import traceback
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tailrace.simulation.way_on import Stamps
 
 _BY_SIGNAL = 128  # an exit code above it: a signal has ended the ranks
+_ON_REQUEST = (_BY_SIGNAL + signal.SIGINT, _BY_SIGNAL + signal.SIGTERM)  # of a run that has told how to go on
 _FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills all ranks when one ends; 0: it does not
 
 
@@ -65,7 +67,7 @@ def settle(case: Case, code: int, others: Stamps) -> None:
             say("tailrace: the run ended before it had results; the earlier ones are back in their places")
     except (OSError, ValueError) as error:
         say(f"tailrace: {reason(error)}")
-    if code > _BY_SIGNAL:
+    if code > _BY_SIGNAL and code not in _ON_REQUEST:
         found = newest(Path(case.checkpoint.path), others)
         say(f"tailrace: the run was killed (exit code {code}); {way_on(found)}")
 

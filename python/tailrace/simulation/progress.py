@@ -201,17 +201,16 @@ def summary_table(phases: Mapping[str, tuple[float, float, float]], total: float
     console.print(table)
 
 
-def busy_processors(waited: float, total: float, cores: int) -> str:
+def busy_processors(waited: float, total: float) -> str:
     """A line where ranks had to wait for a processor; "" where that hardly matters.
 
     :param waited: seconds of the rank that waited most, of `total`.
-    :param cores: how many there are on its machine.
     """
     if total < _SHORT or waited < _MUCH * total:
         return ""
     return (
         f"note: a rank waited {_share(waited, total)} of the time for a processor, and the others for it: other "
-        f"programs ran here, or more ranks than the {cores} cores; without them the run is faster"
+        "programs ran here, or more ranks than cores; without them the run is faster"
     )
 
 

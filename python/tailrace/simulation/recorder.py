@@ -14,7 +14,6 @@ from tailrace.consumers.opening import Opening
 from tailrace.consumers.output import open_outputs
 from tailrace.consumers.table import AveragesTable
 from tailrace.flow.model_step import ModelStep
-from tailrace.machine import physical_cores
 from tailrace.parallel import spread
 
 from .progress import busy_processors, summary_table
@@ -135,6 +134,6 @@ class Recorder:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)
             for consumer in [*self.consumers[1:], self.table]:
                 consumer.report()
-            if hint := busy_processors(waited, total, physical_cores()):
+            if hint := busy_processors(waited, total):
                 print(hint)
             sys.stdout.flush()

@@ -55,6 +55,15 @@ def test_text_comes_at_once():
     assert found.feed("x") == "--x"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_how_a_request_reaches_the_ranks_is_left_out(seed: int):
+    dice = random.Random(seed)
+    forwarded = "mpiexec: Forwarding signal 10 to job\n"
+    assert filtered(f"step 3\n{forwarded}stopped\n{forwarded}", dice) == "step 3\nstopped\n"
+    others = "mpiexec: Forwarding\nmpi\nmpirun does not start\nmpiexec: For"
+    assert filtered(others, dice) == others
+
+
 def test_one_message_of_a_run_that_fails(tmp_path: Path):
     case = cases.write_case(tmp_path, steps=2)
     (tmp_path / "checkpoints").write_text("mine")

@@ -111,6 +111,6 @@ def test_checkpoints_of_another_run_do_not_count(tmp_path):
 
 
 def test_a_hint_where_other_programs_take_the_processors():
-    assert "waited 40.0% of the time for a processor" in busy_processors(4.0, 10.0, 2)
-    assert busy_processors(1.0, 10.0, 2) == ""
-    assert busy_processors(1.0, 2.0, 2) == ""
+    assert "waited 40.0% of the time for a processor" in busy_processors(4.0, 10.0)
+    assert busy_processors(1.0, 10.0) == ""
+    assert busy_processors(1.0, 2.0) == ""

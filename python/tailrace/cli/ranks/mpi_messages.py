@@ -1,4 +1,4 @@
-"""Filter the messages that mpiexec adds to the errors of a failed job."""
+"""Filter the messages that mpiexec adds to the errors of a failed or a stopped job."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ _REPEATED = (
     "mpirun detected that one or more processes exited with non-zero status",
     "MPI_ABORT was invoked on rank",
 )
+# Lines that tell how a request to stop, of which the run itself tells, reaches the ranks.
+_INNER = ("mpiexec: Forwarding signal ", "mpirun: Forwarding signal ")
 _LEAST_DASHES = 60  # in the lines around a block
 _MOST_LINES = 40  # lines of a block; a longer text is not a block
 
@@ -17,10 +19,14 @@ def _is_border(line: str) -> bool:
     return len(line) >= _LEAST_DASHES and not line.strip("-")
 
 
-class Filter:
-    """Takes text in pieces, and returns it without the blocks that only repeat an error.
+def _may_be_inner(tail: str) -> bool:
+    return any(begin.startswith(tail) or tail.startswith(begin) for begin in _INNER)
 
-    Text is held back only inside a block, and while it may be the beginning of one.
+
+class Filter:
+    """Takes text in pieces, and returns it without the blocks that only repeat an error and without inner lines.
+
+    Text is held back only inside a block, and while it may be the beginning of one or of such a line.
     """
 
     def __init__(self) -> None:
@@ -31,7 +37,7 @@ class Filter:
         """Take the next piece; returns the text that may be shown now."""
         *lines, tail = (self._line + text).split("\n")
         shown = "".join(self._take(line) for line in lines)
-        hold = bool(self._block) or (tail != "" and not tail.strip("-"))
+        hold = bool(self._block) or (tail != "" and (not tail.strip("-") or _may_be_inner(tail)))
         self._line = tail if hold else ""
         return shown if hold else shown + tail
 
@@ -43,7 +49,7 @@ class Filter:
 
     def _take(self, line: str) -> str:
         if not self._block and not _is_border(line):
-            return line + "\n"
+            return "" if line.startswith(_INNER) else line + "\n"
         ends = bool(self._block) and _is_border(line)
         self._block.append(line)
         if not ends and len(self._block) <= _MOST_LINES:
