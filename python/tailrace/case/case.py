@@ -35,6 +35,7 @@ from .document import (
     read_toml,
 )
 from .flow_sections import BodySection, BoundarySection, ForcingSection, GridSection, ScalarSection, Section
+from .picture_section import PictureSection
 from .random_flow import problems_of
 from .region import nodes_of, notes_of, region_of
 from .sections import (
@@ -81,6 +82,7 @@ class Case(Section):
     diagnostics: DiagnosticsSection = DiagnosticsSection()
     output: list[OutputSection] = Field(default_factory=list)
     analysis: list[AnalysisSection] = Field(default_factory=list)
+    picture: list[PictureSection] = Field(default_factory=list)
     checkpoint: CheckpointSection = CheckpointSection()
 
     _directory: Path = PrivateAttr(default=Path())
@@ -206,12 +208,14 @@ class Case(Section):
         """For notebooks: what was given, by its keys."""
         return card(f"Case {self.case.name}", leaves(self.model_dump(exclude_unset=True)))
 
-    def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection]]:
-        """Outputs and analyses, each with its label in messages."""
+    def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection | PictureSection]]:
+        """Outputs, analyses and pictures, each with its label in messages."""
         for at, output in enumerate(self.output):
             yield f"output[{at}] ('{output.name}')", output
         for at, analysis in enumerate(self.analysis):
             yield f"analysis[{at}] ('{analysis.name}')", analysis
+        for at, picture in enumerate(self.picture):
+            yield f"picture[{at}] ('{picture.name}')", picture
 
     def places(self) -> Iterator[places.Place]:
         """Everything that a run reads, but for the case file, and then what it writes. Local."""
@@ -232,6 +236,8 @@ class Case(Section):
             yield from places.of_output(f"output[{at}]", output)
         for at, analysis in enumerate(self.analysis):
             yield from places.of_results(f"analysis[{at}].name", Path(analysis.out), analysis.name, analysis.engine)
+        for at, picture in enumerate(self.picture):
+            yield from places.of_pictures(f"picture[{at}].name", picture)
 
     def clash_beside(self, words: Sequence[str], out: Path) -> str:
         """What is wrong with the place of the results of scripts beside a run; "" if nothing is. Local.
@@ -290,7 +296,7 @@ class Case(Section):
         import tomlkit
 
         document = self.model_dump(mode="json", exclude_none=True)
-        for part in ("output", "analysis", "scalar"):
+        for part in ("output", "analysis", "scalar", "picture"):
             for entry in document[part]:
                 if not entry.get("parameters", True):
                     del entry["parameters"]

@@ -30,6 +30,7 @@ _MEANINGS = {
     "diagnostics": Meaning.STEERS,
     "output": Meaning.STEERS,
     "analysis": Meaning.STEERS,
+    "picture": Meaning.STEERS,
     "checkpoint": Meaning.STEERS,
     "case.flow": Meaning.BEGINNING,
     "case.from": Meaning.BEGINNING,

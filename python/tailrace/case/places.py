@@ -11,11 +11,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tailrace.files.marks import CONTACT, FOLDED, HDF5_SERIES, JOURNAL, LOCK, STREAM_RECORD, TIME_SERIES, TRACE, Mark
+from tailrace.files.marks import (
+    CONTACT,
+    FILM,
+    FOLDED,
+    HDF5_SERIES,
+    JOURNAL,
+    LOCK,
+    PICTURE,
+    STREAM_RECORD,
+    TIME_SERIES,
+    TRACE,
+    Mark,
+)
 from tailrace.io.engines import ENGINES, default_path
 from tailrace.io.names import result_names
 
 if TYPE_CHECKING:
+    from .picture_section import PictureSection
     from .sections import OutputSection
 
 # Files that an engine, or the checkpoints, keep in their directory, whatever else may lie there.
@@ -86,6 +99,16 @@ def of_results(key: str, out: Path, name: str, engine: str) -> Iterator[Place]:
     for each in result_names(name):
         yield from of_table(key, str(out / f"{each}.csv"), None)
         yield from _of_series(key, default_path(str(out / each), engine), engine, None)
+
+
+def of_pictures(key: str, picture: PictureSection) -> Iterator[Place]:
+    """What pictures and their film write. Local."""
+    yield from of_table(key, str(picture.table_path))
+    if picture.film:
+        film = Place(key, str(picture.film_path), "file", FILM)
+        yield from (film, film.beside(".new", FILM, "draft"))
+    for path in picture.png_paths() if picture.png else ():
+        yield Place(key, str(path), "file", PICTURE)
 
 
 def _of_series(key: str, path: str, engine: str, mark: Mark | None) -> Iterator[Place]:

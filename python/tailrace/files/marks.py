@@ -47,6 +47,8 @@ TRACE = Mark("trace of Tailrace", b'{"traceEvents":[\n{"args":{"name":"rank 0: '
 FOLDED = Mark("profile of Tailrace", b"rank ", rb"\d+(;[a-z]+)+ \d+\n")
 EARLIER_RECORD = Mark("record of earlier results", b'{"tailrace": "earlier results"')
 CONTACT = Mark("contact file of a stream", b"#ADIOS2-SST")
+FILM = Mark("film of Tailrace", b"", rb"(?s:.{4}ftyp.*Tailrace film)")
+PICTURE = Mark("picture of Tailrace", b"\x89PNG", rb"(?s:.{0,300}Tailrace picture)")
 STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"process":\d+.*"token":')
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tailrace.analysis.earlier_results import of_analysis, refusal
 from tailrace.case.places import left_out
 from tailrace.core import InputError
+from tailrace.files.marks import FILM, PICTURE, is_ours
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.engines import ENGINES
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from tailrace.case.case import Case
+    from tailrace.case.picture_section import PictureSection
 
 
 def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:
@@ -35,9 +37,20 @@ def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:
     # Also for a case without checkpoints: a run that is asked to stop writes one, and removes older ones.
     if checkpoints := store.present():
         found.append(ExistingResult(case.checkpoint.path, checkpoints))
+    for picture in case.picture:
+        found += of_picture(picture)
     for analysis in case.analysis:
         found += of_analysis(Path(analysis.out), analysis.name, analysis.engine)
     return found
+
+
+def of_picture(section: PictureSection) -> Iterator[ExistingResult]:
+    """The film, the table and the pictures of a block, those of other steps too."""
+    yield from of_table(section.table_path)
+    if section.film_path.is_file() and is_ours(section.film_path, FILM):
+        yield ExistingResult(str(section.film_path), [section.film_path])
+    if section.png and (found := [path for path in section.png_paths() if is_ours(path, PICTURE)]):
+        yield ExistingResult(str(found[0]), found)
 
 
 def _record(case: Case) -> SetAside:

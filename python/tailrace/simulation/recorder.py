@@ -12,6 +12,7 @@ from tailrace.consumers.analysis import open_analyses
 from tailrace.consumers.consumer import Consumer
 from tailrace.consumers.opening import Opening
 from tailrace.consumers.output import open_outputs
+from tailrace.consumers.picture import open_pictures
 from tailrace.consumers.table import AveragesTable
 from tailrace.flow.model_step import ModelStep
 from tailrace.parallel import spread
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
     from tailrace.flow.model import Model
 
 # What opens the consumers of a case, by the phase in which that is counted. A new kind of consumer has a line here.
-OPENERS: dict[str, Callable[[Opening], Sequence[Consumer]]] = {"output": open_outputs, "analysis": open_analyses}
+OPENERS: dict[str, Callable[[Opening], Sequence[Consumer]]] = {
+    "output": open_outputs,
+    "analysis": open_analyses,
+    "pictures": open_pictures,
+}
 
 
 class Recorder:

@@ -1,0 +1,173 @@
+"""Pictures and films as a consumer of steps."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tailrace.core import Error, InputError
+from tailrace.files.marks import PICTURE, why_foreign
+from tailrace.files.whole import drafted
+from tailrace.io.time_series import TimeSeries, last_step, read_time_series
+from tailrace.parallel import on_root
+from tailrace.pictures.film import Film
+from tailrace.pictures.frame import DARK, LIGHT
+from tailrace.pictures.painter import PainterError
+from tailrace.pictures.scene import Drawing, Layer, Scene
+from tailrace.text import duration
+from tailrace.text import size as size_of
+
+from .consumer import Consumer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tailrace.case.picture_section import LayerSection, PictureSection
+    from tailrace.flow.checkpoint import OpenCheckpoint, Packed
+    from tailrace.steps.step import Step
+
+    from .opening import Opening
+
+_DEFINITIONS = "step, time: of each picture, in the order of the film"
+
+
+class Picture(Consumer):
+    """Draws the steps that are due, and writes pictures and a film on rank 0. Collective.
+
+    What fails costs the picture, or the film; the run goes on, and a line tells it.
+
+    :raises InputError, IoError: the film cannot be opened.
+    """
+
+    def __init__(self, section: PictureSection, opening: Opening) -> None:
+        super().__init__(f"picture {section.name}", section.schedule(opening.model.case.time))
+        self._section, self._comm, self._say = section, opening.model.comm, opening.say
+        self._drawing = Drawing(scene_of(section))
+        self._off = ""  # why no more pictures are drawn
+        self._film: Film | None = None
+        self._rows: TimeSeries | None = None
+        on_root(self._comm, lambda: self._open(opening.resumed))
+        self._left_out = self._field = 0  # pictures; bytes of a whole field
+        self._last = on_root(self._comm, lambda: last_step(section.table_path) if opening.resumed is not None else None)
+
+    def _open(self, resumed: int | None) -> None:
+        section, title = self._section, f"Pictures '{self._section.name}'"
+        section.table_path.parent.mkdir(parents=True, exist_ok=True)
+        self._rows = TimeSeries(section.table_path, title, resumed, columns=("step", "time"), definitions=_DEFINITIONS)
+        kept = len(read_time_series(section.table_path)["step"]) if resumed is not None else 0
+        if section.film:
+            self._film = Film(section.film_path, section.size, section.rate, kept)
+
+    def take(self, step: Step) -> None:
+        """Draw a step, unless the table has it already."""
+        if self._off or (self._last is not None and step.index <= self._last):
+            return
+        try:
+            image = self._drawing.draw(step)
+        except (PainterError, InputError) as error:
+            self._left_out += 1
+            self._say(f"warning: picture '{self._section.name}' of step {step.index} is left out: {error}")
+            return
+        try:
+            on_root(self._comm, lambda: self._write(step, image))
+        except (Error, OSError) as error:
+            self._off = str(error)
+            self._say(f"warning: picture '{self._section.name}' is switched off at step {step.index}: {error}")
+        self._last = step.index
+        first = step[self._section.layers[0].surface or self._section.layers[0].slice]
+        x, y, z = first.operators.shape()
+        self._field = x * y * z * first.dtype.itemsize
+
+    def _write(self, step: Step, image: NDArray[np.uint8] | None) -> None:
+        assert image is not None and self._rows is not None
+        if self._section.png:
+            from PIL import Image
+            from PIL.PngImagePlugin import PngInfo
+
+            about = PngInfo()
+            about.add_text("Software", "Tailrace picture")
+            path = self._section.png_path(step.index)
+            if reason := why_foreign(path, PICTURE):
+                raise InputError(reason)
+            with drafted(path, ending=".png") as draft:
+                Image.fromarray(image).save(draft, pnginfo=about)
+        if self._film is not None:
+            self._film.add(image)
+        self._rows.append({"step": step.index, "time": step.time})
+
+    def resume(self, checkpoint: OpenCheckpoint) -> None:
+        """Take the ranges of the colours of the first picture."""
+        told = checkpoint.about.get(self._key)
+        if told:
+            self._drawing.chosen.update(json.loads(str(told)))
+
+    def state(self) -> Packed | None:
+        """The ranges of the colours, which those of later pictures keep."""
+        from tailrace.flow.checkpoint import Packed
+
+        return Packed({}, {}, {self._key: json.dumps(self._drawing.chosen)}) if self._drawing.chosen else None
+
+    @property
+    def _key(self) -> str:
+        return f"picture/{self._section.name}"
+
+    def flush(self) -> None:
+        """Wait until the film and the table are on the disk."""
+        if not self._off:
+            on_root(self._comm, self._sync)
+
+    def _sync(self) -> None:
+        if self._film is not None:
+            self._film.flush()
+        if self._rows is not None:
+            self._rows.sync()
+
+    def close(self) -> None:
+        """Complete the film. Closing twice does nothing."""
+        self._drawing.close()
+        film, rows, self._rows = self._film, self._rows, None
+        if film is not None:
+            film.close()
+        if rows is not None:
+            rows.close()
+
+    def report(self) -> None:
+        """Print how long the film is, and what its fields would have taken."""
+        film = self._film
+        if film is None or self._off:
+            return
+        written = film.path.stat().st_size
+        length = duration(film.frames / self._section.rate)
+        print(
+            f"{film.path}: {film.frames} pictures, {length}, {size_of(written)}; a field takes {size_of(self._field)}"
+        )
+        if self._left_out:
+            print(f"warning: {self._left_out} pictures of '{self._section.name}' are left out, see above")
+
+
+def open_pictures(opening: Opening) -> list[Picture]:
+    """The [[picture]] blocks of a case. Collective."""
+    return [Picture(section, opening) for section in opening.model.case.picture]
+
+
+def scene_of(section: PictureSection) -> Scene:
+    """What a block shows. Local."""
+    return Scene(
+        tuple(map(_layer_of, section.layers)),
+        section.size,
+        section.view,
+        section.up,
+        section.orbit,
+        section.title,
+        DARK if section.theme == "dark" else LIGHT,
+    )
+
+
+def _layer_of(section: LayerSection) -> Layer:
+    more: dict[str, Any] = {"limits": section.range, "colours": section.colours}
+    if section.slice:
+        assert section.at is not None  # the section sees to it
+        ((axis, place),) = section.at.places.items()
+        return Layer(section.slice, axis=axis, place=place, **more)
+    return Layer(section.surface, tuple(section.values), section.colour, **more)

@@ -1,0 +1,119 @@
+"""A rank's part of a field with planes of its neighbours, so that what is drawn has no gaps between ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from numpy.typing import NDArray
+
+    from tailrace.fields.field import Field
+
+LOWER, UPPER = 1, 2  # planes of neighbours before and after a part: a gradient at each node of its cells
+_Box = tuple[tuple[int, ...], tuple[int, ...]]  # start and count in x, y, z
+
+
+class Neighbours:
+    """The planes around this rank's part of the nodes of a grid. Collective.
+
+    :param start, count: of the part, in x, y, z.
+    :param shape: nodes of the whole.
+    :param periodic: whether a direction continues at its other end.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Comm,
+        start: tuple[int, ...],
+        count: tuple[int, ...],
+        shape: tuple[int, ...],
+        periodic: tuple[bool, ...],
+    ) -> None:
+        self._comm, self._shape, self._periodic = comm, shape, periodic
+        self._boxes: list[_Box] = comm.allgather((tuple(start), tuple(count)))
+        self._start, self._count = tuple(start), tuple(count)
+
+    def places(self, d: int) -> NDArray[np.int64]:
+        """The nodes along a direction that `extended` has, also beyond the ends of a periodic one. Local."""
+        return np.array(self._wanted(d, (self._start, self._count)), np.int64)
+
+    def _wanted(self, d: int, box: _Box) -> list[int]:
+        first, n = box[0][d], box[1][d]
+        if n == 0:
+            return []
+        around = range(first - LOWER, first + n + UPPER)
+        return [node for node in around if self._periodic[d] or 0 <= node < self._shape[d]]
+
+    def extended(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values on the nodes of this rank, (nz, ny, nx), with the planes around them, in single precision."""
+        found = np.asarray(values, np.float32)
+        for d in range(3):
+            found = self._along(d, found)
+        return found
+
+    def _along(self, d: int, values: NDArray[Any]) -> NDArray[Any]:
+        axis, (first, n), size = 2 - d, (self._start[d], self._count[d]), self._shape[d]
+        nodes = self._wanted(d, (self._start, self._count))
+        shape = list(values.shape)
+        shape[axis] = len(nodes)
+        out = np.empty(shape, np.float32)
+        requests: list[Any] = []
+        inputs: list[tuple[list[int], Any]] = []
+        for rank, box in enumerate(self._boxes):
+            if not self._same_line(d, box):
+                continue
+            theirs = [node % size for node in self._wanted(d, box)]
+            mine = [node - first for node in theirs if first <= node < first + n]
+            if rank == self._comm.rank:
+                at = [k for k, node in enumerate(nodes) if first <= node % size < first + n]
+                _planes(out, axis)[at] = _planes(values, axis)[mine]
+                continue
+            if mine:
+                packed = np.ascontiguousarray(_planes(values, axis)[mine])
+                requests.append(self._comm.Isend(packed, rank, tag=d))
+            at = [k for k, node in enumerate(nodes) if box[0][d] <= node % size < box[0][d] + box[1][d]]
+            if at:
+                room = np.empty((len(at), *_planes(out, axis).shape[1:]), np.float32)
+                requests.append(self._comm.Irecv(room, rank, tag=d))
+                inputs.append((at, room))
+        for request in requests:
+            request.Wait()
+        for at, room in inputs:
+            _planes(out, axis)[at] = room
+        return out
+
+    def _same_line(self, d: int, box: _Box) -> bool:
+        """Whether another part is beside this one in this direction alone."""
+        return all(box[0][e] == self._start[e] and box[1][e] == self._count[e] for e in range(3) if e != d)
+
+
+def _planes(values: NDArray[Any], axis: int) -> NDArray[Any]:
+    return np.moveaxis(values, axis, 0)
+
+
+def neighbours_of(field: Field) -> Neighbours:
+    """Those of the part of a field. Collective."""
+    operators = field.operators
+    start, count = operators.box(field.centred)
+    periodic = tuple(kind == "periodic" for kind in operators.grid.boundaries)
+    return Neighbours(operators.comm, tuple(start), tuple(count), operators.shape(field.centred), periodic)
+
+
+def coordinates_of(field: Field, d: int, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The coordinates of nodes along a direction, of those beyond the ends of a periodic one too. Local."""
+    along = np.asarray(field.grid.coordinates[d])
+    length = field.operators.grid.lengths[d]
+    turns, inside = np.divmod(nodes, len(along))
+    return np.asarray(along[inside] + turns * length)
+
+
+def inner(nodes: NDArray[np.int64], start: int, count: int, size: int, *, periodic: bool) -> slice:
+    """Of the extended nodes of a direction those of this rank's cells: its own and the next one. Local."""
+    if count == 0:
+        return slice(0, 0)
+    last = start + count if periodic or start + count < size else start + count - 1
+    first = int(np.flatnonzero(nodes == start)[0])
+    return slice(first, first + last - start + 1)

@@ -1,0 +1,80 @@
+"""Ranges of values and their colours. Collective where told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm
+    from numpy.typing import NDArray
+
+Range = tuple[float, float]
+_BINS = 2048
+_LEFT_OUT = 0.005  # the share of the points at each end that a range leaves out: a few hide the contrast of all others
+_CALM = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+_NO_SIGN = 1e-6  # of the largest size: an undershoot of less is no change of sign
+
+
+def range_of(comm: Comm, values: NDArray[Any]) -> Range:
+    """The range of the values of all ranks, without a few extremes; symmetric where they change sign. Collective.
+
+    Both ends are the same where the values are.
+    """
+    from mpi4py import MPI
+
+    finite = values[np.isfinite(values)]
+    ends = np.array([-finite.min(initial=np.inf), finite.max(initial=-np.inf)], np.float64)
+    comm.Allreduce(MPI.IN_PLACE, ends, op=MPI.MAX)
+    low, high = -float(ends[0]), float(ends[1])
+    if not low < high:
+        return (low, low) if np.isfinite(low) else (0.0, 0.0)
+    counts = np.histogram(finite, _BINS, (low, high))[0].astype(np.int64)
+    comm.Allreduce(MPI.IN_PLACE, counts)
+    share, width = np.cumsum(counts) / counts.sum(), (high - low) / _BINS
+    first, last = (int(np.searchsorted(share, one)) for one in (_LEFT_OUT, 1 - _LEFT_OUT))
+    return signed(low + first * width, min(low + (last + 1) * width, high))
+
+
+def signed(low: float, high: float) -> Range:
+    """A range that is symmetric if it has both signs, and begins at zero if it hardly leaves it. Local."""
+    largest = max(abs(low), abs(high))
+    if low < -_NO_SIGN * largest and high > _NO_SIGN * largest:
+        return -largest, largest
+    if abs(low) < 0.1 * high:
+        return 0.0, high
+    if abs(high) < 0.1 * -low:
+        return low, 0.0
+    return low, high
+
+
+def wider(known: Range | None, limits: Range) -> Range:
+    """A range that holds both, with calm ends: a bar of colours should not change from picture to picture. Local."""
+    low, high = limits if known is None else (min(known[0], limits[0]), max(known[1], limits[1]))
+    return known if known == (low, high) else signed(-_calm(-low), _calm(high))
+
+
+def _calm(end: float) -> float:
+    """The number of `_CALM` that is not below an upper end; for a negative one, as of an upper end below zero."""
+    if end == 0 or not np.isfinite(end):
+        return end
+    scale = 10.0 ** np.floor(np.log10(abs(end)))
+    steps = [one * scale for one in _CALM] if end > 0 else [-one * scale for one in reversed(_CALM)]
+    return float(next(one for one in steps if one >= end * (1 - 1e-9 * np.sign(end))))
+
+
+def table_of(name: str, limits: Range) -> NDArray[np.uint8]:
+    """256 colours, (256, 4): by default white between blue and red where the range has both signs, else viridis. Local.
+
+    :param name: a colour map of matplotlib; "": by the range.
+    """
+    from matplotlib import colormaps
+
+    chosen = colormaps[name or default_name(limits)]
+    return np.asarray(chosen(np.linspace(0, 1, 256)) * 255.999, np.uint8)
+
+
+def default_name(limits: Range) -> str:
+    """The colour map of a range; both can be told apart with every kind of colour vision. Local."""
+    return "RdBu_r" if limits[0] < 0 < limits[1] else "viridis"

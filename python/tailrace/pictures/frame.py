@@ -1,0 +1,138 @@
+"""What is around the scene of a picture: the time, the bars of colours, names and numbers of the axes. All is local."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .camera import Camera, Vector3
+from .colours import Range, table_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BAR = 0.26  # of the width of the picture
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of what is not a field, from 0 to 1."""
+
+    paper: Vector3 = (1.0, 1.0, 1.0)
+    ink: Vector3 = (0.1, 0.1, 0.1)
+    lines: Vector3 = (0.55, 0.55, 0.55)
+
+
+LIGHT, DARK = Theme(), Theme((0.06, 0.07, 0.09), (0.92, 0.92, 0.92), (0.5, 0.5, 0.5))
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The colours of a range."""
+
+    name: str
+    limits: Range
+    colours: str = ""
+
+
+def finished(
+    whole: NDArray[np.uint8],
+    size: tuple[int, int],
+    theme: Theme,
+    title: str,
+    bars: Sequence[Bar],
+    camera: Camera,
+    lengths: Vector3,
+) -> NDArray[np.uint8]:
+    """The picture with everything around the scene, (rows, columns, 3).
+
+    :param whole: the scene, drawn larger.
+    """
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(whole).resize(size, Image.Resampling.BOX)
+    pen = ImageDraw.Draw(image)
+    ink = _bytes(theme.ink)
+    columns, rows = size
+    pen.text((rows // 30, rows // 36), title, fill=ink, font=_font(rows // 28))
+    _number_axes(pen, camera, lengths, size, ink)
+    for number, bar in enumerate(bars):
+        _draw_bar(image, pen, bar, ink, (columns - columns // 40, rows - rows // 9 - number * rows // 8))
+    return np.asarray(image)
+
+
+def _draw_bar(image: Any, pen: Any, bar: Bar, ink: Any, corner: tuple[int, int]) -> None:
+    from PIL import Image
+
+    columns, rows = image.size
+    width, height = int(_BAR * columns), max(6, rows // 60)
+    right, top = corner
+    left = right - width
+    table = table_of(bar.colours, bar.limits)[:, :3]
+    strip = Image.fromarray(np.repeat(table[None], height, axis=0)).resize((width, height), Image.Resampling.BILINEAR)
+    image.paste(strip, (left, top))
+    font = _font(rows // 38)
+    pen.text((left + width // 2, top - rows // 120), bar.name, fill=ink, font=font, anchor="mb")
+    for share in (0.0, 0.5, 1.0):
+        value = bar.limits[0] + share * (bar.limits[1] - bar.limits[0])
+        anchor = "lt" if share == 0 else "rt" if share == 1 else "mt"
+        pen.text((left + share * width, top + height + rows // 150), f"{value:.3g}", fill=ink, font=font, anchor=anchor)
+
+
+def _number_axes(pen: Any, camera: Camera, lengths: Vector3, size: tuple[int, int], ink: Any) -> None:
+    """The name of each axis and its two ends, at an edge of the box on the outside of what is seen."""
+    corners = {
+        (i, j, k): camera.seen_at((i * lengths[0], j * lengths[1], k * lengths[2]), size)
+        for i in (0, 1)
+        for j in (0, 1)
+        for k in (0, 1)
+    }
+    middle = np.mean(list(corners.values()), axis=0)
+    font = _font(size[1] // 38)
+    away = size[1] / 28
+    for d, name in enumerate("xyz"):
+        begin, end = _outer_edge(corners, d, middle)
+        if np.hypot(*(end - begin)) < size[1] / 10:
+            continue  # seen from its end
+        along = (end - begin) / np.hypot(*(end - begin))
+        across = np.array([-along[1], along[0]])
+        across *= np.sign(across @ ((begin + end) / 2 - middle)) or 1.0
+        for share, text in ((0.06, "0"), (0.5, name), (0.94, f"{lengths[d]:.4g}")):
+            x, y = begin + share * (end - begin) + away * across
+            pen.text((x, y), text, fill=ink, font=font, anchor="mm")
+
+
+def _outer_edge(corners: dict[tuple[int, int, int], tuple[float, float]], d: int, middle: Any) -> tuple[Any, Any]:
+    """The ends of the edge along a direction that is farthest from the middle, of equals the lowest."""
+    edges = []
+    for at, place in corners.items():
+        if at[d] == 0:
+            other = (*at[:d], 1, *at[d + 1 :])
+            edges.append((np.array(place), np.array(corners[other[0], other[1], other[2]])))
+
+    def rank(edge: tuple[Any, Any]) -> float:
+        begin, end = edge
+        along = (end - begin) / (np.hypot(*(end - begin)) or 1.0)
+        across = (begin + end) / 2 - middle
+        distance = abs(across[0] * along[1] - across[1] * along[0])
+        return float(distance + 0.3 * across[1] - 0.05 * across[0])
+
+    return max(edges, key=rank)
+
+
+def _bytes(colour: Vector3) -> tuple[int, ...]:
+    return tuple(round(255 * one) for one in colour)
+
+
+@functools.cache
+def _font(size: int) -> Any:
+    import matplotlib
+    from PIL import ImageFont
+
+    path = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
+    return ImageFont.truetype(str(path), max(8, size))

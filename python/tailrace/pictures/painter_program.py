@@ -1,0 +1,215 @@
+"""Draws parts of pictures with VTK: a program of its own for each rank, because a graphics driver may crash.
+
+python painter_program.py FOLDER   for each line of standard input, a request as JSON, draws the arrays of the folder,
+writes colours.npy and depths.npy there, and answers by a line: nothing, or what failed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# VTK crashes if it must use a missing library, so the libraries are tried first.
+_WINDOWS = {"vtkEGLRenderWindow": "libEGL.so.1", "vtkOSOpenGLRenderWindow": "libOSMesa.so.8"}
+
+
+class MissingError(RuntimeError):
+    """VTK, or what it needs to draw, is not there."""
+
+
+def main(folder: Path) -> None:
+    """Answer requests until standard input ends."""
+    canvas: Canvas | None = None
+    for line in sys.stdin:
+        try:
+            canvas = canvas or Canvas(folder)
+            canvas.draw(json.loads(line))
+            answer = ""
+        except (MissingError, OSError, ValueError, KeyError) as error:
+            answer = str(error).replace("\n", " ") or type(error).__name__
+        print(answer, flush=True)
+
+
+def _window_name() -> str:
+    for window, library in _WINDOWS.items():
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        return window
+    raise MissingError(
+        f"pictures need a library that draws without a display: {' or '.join(_WINDOWS.values())} (Debian: libegl1 and "
+        "libgl1-mesa-dri)"
+    )
+
+
+class Canvas:
+    """A window without a display, which is used for all pictures."""
+
+    def __init__(self, folder: Path) -> None:
+        os.environ["VTK_DEFAULT_OPENGL_WINDOW"] = _window_name()
+        try:
+            import vtkmodules.vtkRenderingFreeType
+            import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 # registers the renderer
+            from vtkmodules.vtkRenderingCore import vtkLightKit, vtkRenderer, vtkRenderWindow
+        except ImportError as error:
+            raise MissingError(
+                f"pictures are drawn by VTK, which does not load ({error}); install the extra: pip install "
+                "'tailrace[render]'"
+            ) from None
+        self._folder, self._renderer, self._window = folder, vtkRenderer(), vtkRenderWindow()
+        self._window.SetOffScreenRendering(1)
+        self._window.SetMultiSamples(0)  # samples at edges would mix colours of different depths
+        self._window.AddRenderer(self._renderer)
+        vtkLightKit().AddLightsToRenderer(self._renderer)
+
+    def draw(self, request: dict[str, Any]) -> None:
+        """Draw one picture, and write its colours and depths."""
+        self._renderer.RemoveAllViewProps()
+        self._renderer.SetBackground(*request["background"])
+        for layer in request["layers"]:
+            if layer["kind"] == "surface":
+                _add_surface(self._renderer, self._folder, layer)
+            else:
+                _add_slice(self._renderer, self._folder, layer)
+        if request["box"]:
+            _add_box(self._renderer, request["box"], request["lines"])
+        _look(self._renderer, request["camera"])
+        self._window.SetSize(*request["size"])
+        self._window.Render()
+        self._write(*request["size"])
+
+    def _write(self, columns: int, rows: int) -> None:
+        from vtkmodules.util.numpy_support import vtk_to_numpy
+        from vtkmodules.vtkCommonCore import vtkFloatArray, vtkUnsignedCharArray
+
+        colours, depths = vtkUnsignedCharArray(), vtkFloatArray()
+        self._window.GetRGBACharPixelData(0, 0, columns - 1, rows - 1, 0, colours)  # type: ignore[call-overload]
+        self._window.GetZbufferData(0, 0, columns - 1, rows - 1, depths)
+        pixels = vtk_to_numpy(colours).reshape(rows, columns, -1)[::-1, :, :3]
+        np.save(self._folder / "colours.npy", np.ascontiguousarray(pixels))
+        np.save(self._folder / "depths.npy", np.ascontiguousarray(vtk_to_numpy(depths).reshape(rows, columns)[::-1]))
+
+
+def _add_surface(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
+    from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+    from vtkmodules.vtkCommonDataModel import vtkImageData
+    from vtkmodules.vtkFiltersCore import vtkFlyingEdges3D
+
+    values = np.load(folder / layer["values"])
+    image = vtkImageData()
+    image.SetDimensions(*reversed(values.shape))
+    about = image.GetPointData()
+    about.SetScalars(numpy_to_vtk(values.ravel()))
+    for name in ("gradient", "colour"):
+        array = np.load(folder / layer[name])
+        added = numpy_to_vtk(array.reshape(values.size, -1) if name == "gradient" else array.ravel())
+        added.SetName(name)
+        about.AddArray(added)
+    contour = vtkFlyingEdges3D()
+    contour.SetInputData(image)
+    contour.ComputeNormalsOff()
+    contour.ComputeGradientsOff()
+    contour.ComputeScalarsOff()
+    contour.InterpolateAttributesOn()
+    for number, value in enumerate(layer["levels"]):
+        contour.SetValue(number, value)
+    contour.Update()
+    surface = contour.GetOutput()
+    if surface.GetNumberOfPoints() == 0:
+        return
+    # Surfaces are found in numbers of nodes, so a stretched grid is as good as another.
+    points = vtk_to_numpy(surface.GetPoints().GetData()).astype(np.float64)
+    for d, axis in enumerate("xyz"):
+        along = np.load(folder / layer[axis])
+        points[:, d] = np.interp(points[:, d], np.arange(len(along)), along)
+    surface.GetPoints().SetData(numpy_to_vtk(points, deep=True))
+    slopes = vtk_to_numpy(surface.GetPointData().GetArray("gradient")).astype(np.float64)
+    lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
+    normals = numpy_to_vtk((-slopes / np.where(lengths > 0, lengths, 1)).astype(np.float32), deep=True)
+    surface.GetPointData().SetNormals(normals)
+    _add(renderer, surface, folder, layer, lit=True)
+
+
+def _add_slice(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonDataModel import vtkRectilinearGrid
+    from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
+
+    values = np.load(folder / layer["values"])
+    grid = vtkRectilinearGrid()
+    grid.SetDimensions(*reversed(values.shape))
+    for set_along, axis in ((grid.SetXCoordinates, "x"), (grid.SetYCoordinates, "y"), (grid.SetZCoordinates, "z")):
+        set_along(numpy_to_vtk(np.load(folder / layer[axis]), deep=True))
+    colour = numpy_to_vtk(values.ravel(), deep=True)
+    colour.SetName("colour")
+    grid.GetPointData().AddArray(colour)
+    faces = vtkGeometryFilter()
+    faces.SetInputData(grid)
+    faces.Update()
+    _add(renderer, faces.GetOutput(), folder, layer, lit=False)
+
+
+def _add(renderer: Any, surface: Any, folder: Path, layer: dict[str, Any], *, lit: bool) -> None:
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonCore import vtkLookupTable
+    from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper
+
+    table = vtkLookupTable()
+    table.SetTable(numpy_to_vtk(np.load(folder / layer["table"]), deep=True))
+    table.SetTableRange(*layer["range"])
+    mapper = vtkPolyDataMapper()
+    mapper.SetInputData(surface)
+    mapper.SetScalarModeToUsePointFieldData()
+    mapper.SelectColorArray("colour")
+    mapper.SetLookupTable(table)
+    mapper.SetUseLookupTableScalarRange(True)
+    mapper.SetInterpolateScalarsBeforeMapping(True)
+    actor = vtkActor()
+    actor.SetMapper(mapper)
+    looks = actor.GetProperty()
+    looks.SetAmbient(0.35 if lit else 1.0)
+    looks.SetDiffuse(0.85 if lit else 0.0)
+    looks.SetSpecular(0.2 if lit else 0.0)
+    looks.SetSpecularPower(30)
+    if lit:
+        looks.SetInterpolationToPhong()
+    renderer.AddActor(actor)
+
+
+def _add_box(renderer: Any, lengths: list[float], colour: list[float]) -> None:
+    from vtkmodules.vtkFiltersSources import vtkOutlineSource
+    from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper
+
+    outline = vtkOutlineSource()
+    outline.SetBounds(0, lengths[0], 0, lengths[1], 0, lengths[2])
+    mapper = vtkPolyDataMapper()
+    mapper.SetInputConnection(outline.GetOutputPort())
+    actor = vtkActor()
+    actor.SetMapper(mapper)
+    looks = actor.GetProperty()
+    looks.SetColor(*colour)
+    looks.SetLighting(False)
+    looks.SetLineWidth(2.0)
+    renderer.AddActor(actor)
+
+
+def _look(renderer: Any, told: dict[str, Any]) -> None:
+    camera = renderer.GetActiveCamera()
+    camera.SetPosition(*told["position"])
+    camera.SetFocalPoint(*told["focus"])
+    camera.SetViewUp(*told["up"])
+    camera.SetParallelProjection(told["height"] > 0)
+    camera.SetParallelScale(told["height"] / 2 or 1.0)
+    camera.SetViewAngle(told["angle"])
+    camera.SetClippingRange(told["near"], told["far"])  # the same on all ranks, or depths could not be compared
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,228 @@
+"""What a picture shows, and how all ranks draw it together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace.fields.field import Field
+from tailrace.fields.invariants import lambda2
+from tailrace.fields.vector import Vector
+from tailrace.parallel import agree
+
+from .blocks import Neighbours, coordinates_of, inner, neighbours_of
+from .camera import Camera, Vector3, camera_of
+from .colours import Range, range_of, table_of, wider
+from .compose import compose
+from .frame import Bar, Theme, finished
+from .painter import Painter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tailrace.steps.step import Step
+
+SMOOTH = 2  # each side of a pixel of the picture is drawn by so many pixels, which smooths edges
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A surface or a slice.
+
+    :param field: whose surface it is, or what the slice shows.
+    :param levels: the values of the surfaces; none: chosen at the first picture.
+    :param colour: what a surface is coloured by; "": its own field.
+    :param axis, place: of a slice: the direction across it and its coordinate; "": it is a surface.
+    :param limits: the range of the colours; None: that of the pictures so far.
+    :param colours: a colour map of matplotlib; "": by the range.
+    """
+
+    field: str
+    levels: tuple[float, ...] = ()
+    colour: str = ""
+    axis: str = ""
+    place: float = 0.0
+    limits: Range | None = None
+    colours: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The field whose values the colours show."""
+        return self.colour or self.field
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture shows, from where, how large.
+
+    :param size: columns and rows.
+    :param view, up: see `camera.camera_of`.
+    :param orbit: degrees by which the camera goes around in a unit of time.
+    """
+
+    layers: tuple[Layer, ...]
+    size: tuple[int, int] = (1280, 720)
+    view: str | Vector3 = "corner"
+    up: str = "z"
+    orbit: float = 0.0
+    title: str = ""
+    theme: Theme = field(default_factory=Theme)
+
+
+class Drawing:
+    """Draws a scene of one step after the other, with the same ranges. Collective.
+
+    :param chosen: ranges and levels of an earlier part of the run; it is filled at the first picture.
+    """
+
+    def __init__(self, scene: Scene, chosen: dict[str, list[float]] | None = None) -> None:
+        self.scene, self.chosen = scene, {} if chosen is None else dict(chosen)
+        self._limits: dict[int, Range] = {}  # of each layer in this picture
+        self._painter = Painter()
+        self._neighbours: Neighbours | None = None
+
+    def draw(self, step: Step) -> NDArray[np.uint8] | None:
+        """The picture of a step, (rows, columns, 3), on rank 0; None on the others.
+
+        :raises InputError: the step has no such field.
+        :raises PainterError: a rank could not draw its part; raised on all of them.
+        """
+        first = quantity(step, self.scene.layers[0].field)
+        comm, grid = first.operators.comm, first.operators.grid
+        self._neighbours = self._neighbours or neighbours_of(first)
+        lengths: Vector3 = (float(grid.lengths[0]), float(grid.lengths[1]), float(grid.lengths[2]))
+        columns, rows = self.scene.size
+        camera = camera_of(self.scene.view, self.scene.up, lengths, columns / rows, self.scene.orbit * step.time)
+        parts = [self._part(number, layer, step) for number, layer in enumerate(self.scene.layers)]
+        request = {
+            "layers": [one for one in parts if one],
+            "size": [columns * SMOOTH, rows * SMOOTH],
+            "camera": camera.told(),
+            "background": self.scene.theme.paper,
+            "lines": self.scene.theme.lines,
+            "box": lengths if comm.rank == 0 else None,
+        }
+        drawn = agree(comm, lambda: self._painter.draw(request))
+        whole = compose(comm, *drawn)
+        return None if whole is None else self._finish(whole, step, camera, lengths)
+
+    def _finish(self, whole: NDArray[np.uint8], step: Step, camera: Camera, lengths: Vector3) -> NDArray[np.uint8]:
+        bars = []
+        for number, layer in enumerate(self.scene.layers):
+            limits = self._limits[number]
+            bar = Bar(layer.shown, limits, layer.colours)
+            if bar not in bars:
+                bars.append(bar)
+        title = f"{self.scene.title}   t = {step.time:.4g}" if self.scene.title else f"t = {step.time:.4g}"
+        return finished(whole, self.scene.size, self.scene.theme, title, bars, camera, lengths)
+
+    # ---- a layer -----------------------------------------------------------------------------------------------------
+    def _part(self, number: int, layer: Layer, step: Step) -> dict[str, Any] | None:
+        """The request for this rank's part of a layer; None where it has none of it."""
+        values = quantity(step, layer.field)
+        colour = quantity(step, layer.colour) if layer.colour else values
+        self._choose(number, layer, values, colour)
+        assert self._neighbours is not None
+        if layer.axis:
+            return self._slice(number, layer, values)
+        around = self._neighbours.extended(values.data)
+        tint = self._neighbours.extended(colour.data) if layer.colour else around
+        return self._surface(number, values, around, tint)
+
+    def _known(self, key: str) -> Range:
+        low, high = self.chosen[key]
+        return low, high
+
+    def _choose(self, number: int, layer: Layer, values: Field, colour: Field) -> None:
+        """Levels are those of the first picture, and ranges only grow, so that pictures can be compared."""
+        key = f"range {number}"
+        if layer.limits is None:
+            low, high = range_of(values.operators.comm, colour.data)
+            if low < high:
+                known = self.chosen.get(key)
+                self.chosen[key] = list(wider((known[0], known[1]) if known else None, (low, high)))
+            self._limits[number] = (low - 0.5, low + 0.5) if key not in self.chosen else self._known(key)
+        else:
+            self._limits[number] = layer.limits
+        if not layer.axis and f"levels {number}" not in self.chosen:
+            self.chosen[f"levels {number}"] = list(layer.levels) or [_level(layer.field, values)]
+
+    def _surface(self, number: int, values: Field, around: NDArray[Any], tint: NDArray[Any]) -> dict[str, Any] | None:
+        assert self._neighbours is not None
+        start, count = values.operators.box(values.centred)
+        shape, kinds = values.operators.shape(values.centred), values.operators.grid.boundaries
+        nodes = [self._neighbours.places(d) for d in range(3)]
+        own = [inner(nodes[d], start[d], count[d], shape[d], periodic=kinds[d] == "periodic") for d in range(3)]
+        cut = (own[2], own[1], own[0])
+        part = np.ascontiguousarray(around[cut])
+        levels = self.chosen[f"levels {number}"]
+        if min(part.shape) < 2 or not any(part.min() < level < part.max() for level in levels):
+            return None
+        along = [coordinates_of(values, d, nodes[d]) for d in range(3)]
+        slopes = [np.gradient(around, along[d], axis=2 - d)[cut] for d in range(3)]
+        keep, name = self._painter.keep, f"layer{number}"
+        return {
+            "kind": "surface",
+            "levels": levels,
+            "values": keep(f"{name}-values", part),
+            "gradient": keep(f"{name}-gradient", np.stack(slopes, axis=-1).astype(np.float32)),
+            "colour": keep(f"{name}-colour", np.ascontiguousarray(tint[cut])),
+            **{axis: keep(f"{name}-{axis}", along[d][own[d]]) for d, axis in enumerate("xyz")},
+            **self._coloured(number),
+        }
+
+    def _slice(self, number: int, layer: Layer, values: Field) -> dict[str, Any] | None:
+        assert self._neighbours is not None
+        d = "xyz".index(layer.axis)
+        start, count = values.operators.box(values.centred)
+        shape, kinds = values.operators.shape(values.centred), values.operators.grid.boundaries
+        node = int(np.abs(np.asarray(values.grid.coordinates[d]) - layer.place).argmin())
+        around = self._neighbours.extended(values.data)
+        nodes = [self._neighbours.places(e) for e in range(3)]
+        if not start[d] <= node < start[d] + count[d]:
+            return None
+        own: list[Any] = [
+            inner(nodes[e], start[e], count[e], shape[e], periodic=kinds[e] == "periodic") for e in range(3)
+        ]
+        at = int(np.flatnonzero(nodes[d] == node)[0])
+        own[d] = slice(at, at + 1)
+        part = np.ascontiguousarray(around[own[2], own[1], own[0]])
+        if part.size < 2:
+            return None
+        along = [coordinates_of(values, e, nodes[e])[own[e]] for e in range(3)]
+        keep, name = self._painter.keep, f"layer{number}"
+        return {
+            "kind": "slice",
+            "values": keep(f"{name}-values", part),
+            **{axis: keep(f"{name}-{axis}", along[e]) for e, axis in enumerate("xyz")},
+            **self._coloured(number),
+        }
+
+    def _coloured(self, number: int) -> dict[str, Any]:
+        limits = self._limits[number]
+        table = table_of(self.scene.layers[number].colours, limits)
+        return {"range": list(limits), "table": self._painter.keep(f"table{number}", table)}
+
+    def close(self) -> None:
+        """End the program that draws. Local."""
+        self._painter.close()
+
+
+def quantity(step: Step, name: str) -> Field:
+    """A field of a step, a component or the size of a vector, or lambda2. Collective.
+
+    :raises InputError: there is none of that name.
+    """
+    if name == "lambda2" and name not in step:
+        return lambda2(step.vector("u"))
+    found = step.vector(name) if name in ("u", "vorticity") and name not in step else step[name]
+    return found.norm() if isinstance(found, Vector) else found
+
+
+def _level(name: str, values: Field) -> float:
+    """A standard deviation above the mean, below it for lambda2. Collective."""
+    mean = values.mean()
+    spread = float(np.sqrt(max((values * values).mean() - mean * mean, 0.0)))
+    return float(mean - spread if name == "lambda2" else mean + spread)

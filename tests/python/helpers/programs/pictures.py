@@ -1,0 +1,56 @@
+"""What ranks draw together, for the tests of pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tailrace as tr
+from tailrace.pictures.blocks import Neighbours
+from tailrace.pictures.scene import Drawing, Layer, Scene
+from tailrace.steps.step import Step
+
+SHAPE = (20, 15, 12)
+KINDS = ("periodic", "dirichlet", "free-slip")
+
+
+def planes_of_neighbours(comm: Any) -> None:
+    """Every rank's part of numbered nodes gets the numbers around it, whatever the process grid."""
+    whole = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE[::-1])
+    periodic = (True, False, True)
+    for rows in (n for n in range(1, comm.size + 1) if comm.size % n == 0):
+        ops = tr.Operators(SHAPE, (1.0, 1.0, 1.0), ("periodic", "dirichlet", "periodic"), comm=comm, rows=rows)
+        (i, j, k), (nx, ny, nz) = ops.box()
+        around = Neighbours(comm, (i, j, k), (nx, ny, nz), SHAPE, periodic)
+        found = around.extended(whole[k : k + nz, j : j + ny, i : i + nx])
+        x, y, z = (around.places(d) for d in range(3))
+        assert list(x) == [*range(i - 1, i + nx + 2)] and list(z) == [*range(k - 1, k + nz + 2)]
+        assert list(y) == [node for node in range(j - 1, j + ny + 2) if 0 <= node < SHAPE[1]]
+        expected = whole[np.ix_(z % SHAPE[2], y, x % SHAPE[0])]
+        assert np.array_equal(found, expected), (rows, comm.rank)
+
+
+def images(comm: Any, stretched: bool) -> list[Any] | None:
+    """Pictures of waves without symmetry, on every process grid of these ranks, on rank 0."""
+    law = {"stretching": "walls", "beta": 0.6} if stretched else {}
+    found = []
+    for rows in (n for n in range(1, comm.size + 1) if comm.size % n == 0):
+        ops = tr.Operators(SHAPE, (3.0, 2.0, 1.5), KINDS, comm=comm, rows=rows, **law)
+
+        def waves(x: Any, y: Any, z: Any) -> Any:
+            return np.sin(2 * np.pi * x / 3 + y) * np.cos(2 * z) + 0.4 * np.sin(3 * y + z)
+
+        def ramp(x: Any, y: Any, z: Any) -> Any:
+            return y + 0.3 * np.cos(2 * np.pi * x / 3) + 0 * z
+
+        fields = {"a": tr.Field.from_function(ops, waves), "b": tr.Field.from_function(ops, ramp)}
+        step = Step(3, 0.75, ops, list(fields), lambda name, fields=fields: fields[name].data, attributes={})
+        layers = (Layer("a", (0.3,), "b"), Layer("b", axis="z", place=0.5))
+        drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0))
+        try:
+            image = drawing.draw(step)
+            found.append(None if image is None else image.tolist())
+        finally:
+            drawing.close()
+    return found if comm.rank == 0 else None

@@ -1,0 +1,168 @@
+"""Films that are made while a flow is computed: every due step once, after kills and restarts too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from helpers.harness import mpi_run
+from helpers.inputs import cases
+from tailrace.core import InputError, IoError
+from tailrace.io.time_series import read_time_series
+from tailrace.pictures.film import Film
+
+av = pytest.importorskip("av")
+pytest.importorskip("vtkmodules")
+PICTURE = """
+[[picture]]
+name = "q"
+every = 2
+size = [128, 96]
+png = true
+layers = [{ surface = "q", colour = "uz" }, { slice = "ux", at = { z = 1.0 } }]
+"""
+
+
+def frames(path):
+    with av.open(str(path)) as film:
+        return [frame.to_ndarray(format="rgb24") for frame in film.decode(film.streams.video[0])]
+
+
+def image(number, size=(64, 48)):
+    """A picture that tells its number by its brightness."""
+    return np.full((size[1], size[0], 3), 20 + 10 * number, np.uint8)
+
+
+def numbers(path):
+    return [round((int(frame.mean()) - 20) / 10) for frame in frames(path)]
+
+
+def test_frames_are_on_the_disk_when_the_next_one_is_added(tmp_path):
+    film = Film(tmp_path / "a.mp4", (64, 48), 10)
+    for number in range(5):
+        film.add(image(number))
+    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3]  # as after a kill: it is not closed
+    film.flush()
+    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 4]
+    film.add(image(5))
+    film.close()
+    film.close()
+    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 4, 5]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4"]
+
+
+def test_a_film_goes_on(tmp_path):
+    first = Film(tmp_path / "a.mp4", (64, 48), 10)
+    for number in range(6):
+        first.add(image(number))
+    first.flush()
+    second = Film(tmp_path / "a.mp4", (64, 48), 10, kept=4)
+    for number in (10, 11):
+        second.add(image(number))
+    second.close()
+    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 10, 11]
+    with pytest.raises(InputError, match="has 6 frames, and the run has drawn 9"):
+        Film(tmp_path / "a.mp4", (64, 48), 10, kept=9)
+    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 10, 11]
+
+
+def test_a_file_of_somebody_else_stays(tmp_path):
+    (tmp_path / "a.mp4").write_bytes(b"mine")
+    with pytest.raises(IoError, match="is no film of Tailrace"):
+        Film(tmp_path / "a.mp4", (64, 48), 10)
+    assert (tmp_path / "a.mp4").read_bytes() == b"mine"
+
+
+def due(place, steps):
+    """The table, the film and the pictures have these steps, each once."""
+    assert list(read_time_series(place / "pictures/q.csv")["step"]) == steps
+    assert len(frames(place / "pictures/q.mp4")) == len(steps)
+    names = sorted(path.name for path in (place / "pictures").glob("*.png"))
+    assert names == [f"q-{step:06d}.png" for step in steps]
+
+
+def test_a_run_on_two_ranks_makes_a_film(tmp_path):
+    case = cases.write_case(tmp_path, "mixed", steps=6, every=4, extra=PICTURE)
+    result = cases.run(case, ranks=2)
+    assert result.code == 0, result.text
+    assert "pictures/q.mp4: 4 pictures" in result.out, result.text
+    due(tmp_path, [0, 2, 4, 6])
+    shown = frames(tmp_path / "pictures/q.mp4")
+    assert shown[0].shape == (96, 128, 3) and all(np.ptp(frame) > 100 for frame in shown)
+    again = mpi_run.tailrace("run", "case.toml", cwd=tmp_path)
+    assert again.code != 0 and "pictures/q" in again.err, again.text
+    assert mpi_run.tailrace("run", "case.toml", "--overwrite", cwd=tmp_path).code == 0
+    due(tmp_path, [0, 2, 4, 6])
+
+
+def test_a_killed_run_leaves_a_film_and_goes_on(tmp_path):
+    cases.write_case(tmp_path, "mixed", steps=100000, every=6, extra=PICTURE)
+    job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml", "-n", "2"), tmp_path)
+    end = time.monotonic() + 120
+    while not (tmp_path / "checkpoints/step-00000006").exists():
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
+    mpi_run.kill_session(job)
+    mpi_run.finish(job, 60)
+    assert len(frames(tmp_path / "pictures/q.mp4")) >= 4
+    newest = max(int(path.name[5:]) for path in (tmp_path / "checkpoints").glob("step-????????"))
+    last = newest + 4
+    result = mpi_run.tailrace("run", "case.toml", "--resume", f"--set=time.steps={last}", cwd=tmp_path, ranks=3)
+    assert result.code == 0, result.text
+    steps = list(range(0, last + 1, 2))
+    assert list(read_time_series(tmp_path / "pictures/q.csv")["step"]) == steps
+    assert len(frames(tmp_path / "pictures/q.mp4")) == len(steps)
+
+
+def test_what_cannot_be_drawn_does_not_stop_the_run(tmp_path):
+    case = cases.write_case(tmp_path, "mixed", steps=4, extra=PICTURE)
+    block = tmp_path / "block"
+    block.mkdir()
+    (block / "vtkmodules.py").write_text("raise ImportError('none here')\n")
+    result = mpi_run.finish(
+        mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path, {"PYTHONPATH": str(block)}), 60
+    )
+    assert result.code == 0, result.text
+    assert "picture 'q' of step 0 is left out: pictures are drawn by VTK, which does not load" in result.text
+    assert "tailrace[render]" in result.text and "3 pictures of 'q' are left out" in result.text
+
+
+def test_a_program_that_draws_may_crash(tmp_path):
+    """The picture is lost, and the next one is drawn by a new program."""
+    case = cases.write_case(tmp_path, "mixed", steps=100000, dt=1e-4, extra=PICTURE)
+    job = mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path)
+    table = tmp_path / "pictures/q.csv"
+    end = time.monotonic() + 60
+    while not table.exists() or len(read_time_series(table)["step"]) < 2:
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.05)
+    os.kill(mpi_run.rank_processes(job, "painter_program.py")[0], signal.SIGSEGV)
+    before = len(read_time_series(table)["step"])
+    while len(read_time_series(table)["step"]) < before + 3:
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.05)
+    os.kill(job.pid, signal.SIGINT)
+    result = mpi_run.finish(job, 60)
+    assert "is left out: the program that draws was ended by SIGSEGV" in result.text, result.text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ('{ surface = "Q" }', ["layers[0].surface", "did you mean 'q'?"]),
+        ('{ slice = "ux" }', ["a slice needs one place"]),
+        ('{ surface = "q", slice = "ux" }', ["give surface", "or slice"]),
+        ('{ slice = "ux", at = { z = 1.0 }, values = [1.0] }', ["values goes with surface"]),
+        ('{ surface = "q", range = [1.0, 0.0] }', ["two rising numbers"]),
+        ('{ surface = "q", colours = "virids" }', ["did you mean viridis?"]),
+    ],
+)
+def test_wrong_blocks(tmp_path, change, words):
+    text = PICTURE.replace('{ surface = "q", colour = "uz" }, { slice = "ux", at = { z = 1.0 } }', change)
+    result = cases.run(cases.write_case(tmp_path, "mixed", steps=1, extra=text))
+    assert result.code == 2 and all(word in result.err for word in words), result.text

@@ -1,0 +1,61 @@
+"""Pictures are the same on any number of ranks, and show what is there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers.harness.kept import KEPT
+from helpers.programs import pictures
+from tailrace.pictures.camera import camera_of
+from tailrace.pictures.colours import signed, wider
+
+pytest.importorskip("vtkmodules")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
+def test_planes_of_neighbours(ranks):
+    KEPT.ranks(ranks).results(pictures.planes_of_neighbours, limit=60)
+
+
+def drawn(ranks, stretched):
+    found = KEPT.ranks(ranks).results(pictures.images, limit=120, stretched=stretched)[0]
+    return [np.array(image, np.uint8) for image in found]
+
+
+@pytest.mark.parametrize("stretched", [False, True])
+def test_the_same_picture_on_any_ranks(stretched):
+    (alone,) = drawn(1, stretched)
+    background = (alone == 255).all(axis=2).mean()
+    assert alone.shape == (200, 320, 3) and 0.4 < background < 0.9, background
+    for ranks in (2, 3, 6):
+        for image in drawn(ranks, stretched):
+            differ = (image != alone).any(axis=2)
+            assert differ.mean() <= 1e-3, (ranks, differ.mean())
+            assert np.abs(image.astype(int) - alone.astype(int)).max() <= 64
+
+
+@pytest.mark.parametrize("view", ["corner", "x", "y", "z"])
+@pytest.mark.parametrize("up", ["x", "y", "z"])
+def test_a_camera_sees_the_whole_box(view, up):
+    lengths, size = (3.0, 2.0, 8.0), (640, 360)
+    for turn in (0.0, 33.0, 200.0):
+        camera = camera_of(view, up, lengths, size[0] / size[1], turn)
+        corners = [(i * 3.0, j * 2.0, k * 8.0) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+        for corner in corners:
+            column, row = camera.seen_at(corner, size)
+            assert 0 < column < size[0] and 0 < row < size[1], (view, up, turn, corner)
+        for corner in corners:  # depths are measured between near and far
+            away = np.linalg.norm(np.array(corner) - camera.position)
+            assert camera.near < away < 1.5 * camera.far
+
+
+def test_ranges():
+    assert signed(-1e-17, 2.0) == (0.0, 2.0)  # an undershoot is no change of sign
+    assert signed(-0.5, 2.0) == (-2.0, 2.0)
+    assert signed(0.1, 2.0) == (0.0, 2.0) and signed(1.5, 2.0) == (1.5, 2.0)
+    assert wider(None, (-0.448, 0.448)) == (-0.5, 0.5)
+    assert wider((-0.5, 0.5), (-0.4, 0.45)) == (-0.5, 0.5)  # it only grows
+    low, high = wider((-0.5, 0.5), (-0.2, 0.71))
+    assert (low, high) == (-0.8, 0.8)
+    assert wider(None, (2.3, 7.7)) == (2.0, 8.0)
