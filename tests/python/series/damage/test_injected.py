@@ -314,6 +314,23 @@ def test_a_series_of_which_a_file_cannot_be_examined_is_not_replaced_unsaved(tmp
     assert run(library, tmp_path, REPLACED.format(engine=engine, sticky=sticky)) == "True True\n"
 
 
+NOT_OPENED = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+place = tr.Block(np.ones((2, 4, 4)), (4, 4, 4), (0, 0, 2 * comm.rank))
+out = tr.open("run", "w", engine="mpiio", parameters={"collect_bytes": 0, "failure_timeout": 2}, comm=comm)
+if comm.rank == 1:
+    injector.arm(Fault("open", "EMFILE"), 3)  # after a check of ours, and a look of MPI-IO at the file system
+out.write_step(0.1, index=1, ux=place)
+"""
+
+
+def test_a_file_that_mpi_cannot_open_on_one_rank(tmp_path, library):
+    """Open MPI leaves all ranks waiting in it."""
+    with pytest.raises(AssertionError, match=r"cannot open .*MPI-IO does not come back"):
+        run(library, tmp_path, NOT_OPENED, ranks=2)
+
+
 def test_few_tries(library):
     """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
     command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "60"]
