@@ -47,11 +47,11 @@ def library(tmp_path_factory) -> Path:
     return compile_library(tmp_path_factory.mktemp("faults"))
 
 
-def run(library: Path, folder: Path, program: str, ranks: int = 1) -> str:
+def run(library: Path, folder: Path, program: str, ranks: int = 1, *words: str) -> str:
     """What a program prints; it must end well."""
     script = folder.parent / f"{folder.name}.py"
     script.write_text(BEGIN + program)
-    command = [sys.executable, str(script)]
+    command = [sys.executable, str(script), *words]
     if ranks > 1:
         command = ["mpiexec", "--oversubscribe", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
     environment = mpi_run.environment() | ({"LD_PRELOAD": str(library)} if ranks == 1 else {})
@@ -318,17 +318,76 @@ NOT_OPENED = """
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
 place = tr.Block(np.ones((2, 4, 4)), (4, 4, 4), (0, 0, 2 * comm.rank))
-out = tr.open("run", "w", engine="mpiio", parameters={"collect_bytes": 0, "failure_timeout": 2}, comm=comm)
-if comm.rank == 1:
-    injector.arm(Fault("open", "EMFILE"), 3)  # after a check of ours, and a look of MPI-IO at the file system
-out.write_step(0.1, index=1, ux=place)
+parameters = {"collect_bytes": 0, "failure_timeout": 2, "transfer": sys.argv[1]}
+out = tr.open("run", "w", engine="mpiio", parameters=parameters, comm=comm)
+told = []
+for number in range(1, 40):
+    if comm.rank == 1:
+        injector.arm(Fault("open", "EMFILE"), number)
+    try:
+        out.write_step(0.1 * number, index=number, ux=place)
+        told.append(0)
+    except tr.IoError:
+        told.append(1)
+    called = comm.bcast(injector.disarm() if comm.rank == 1 else "", root=1)
+    if not called:
+        break
+out.close()
+with tr.open("run", comm=comm) as stored:
+    assert [step.index for step in stored] == [number for number, error in enumerate(told, 1) if not error]
+if comm.rank == 0:
+    print(len(told) > 3, sum(told) > 1, told[-1])
 """
 
 
-def test_a_file_that_mpi_cannot_open_on_one_rank(tmp_path, library):
-    """Open MPI leaves all ranks waiting in it."""
+def test_a_file_that_one_rank_cannot_open_by_mpi(tmp_path, library):
+    """A common opening would leave all ranks waiting in Open MPI."""
+    assert run(library, tmp_path, NOT_OPENED, 2, "independent") == "True True 0\n"
+
+
+def test_a_file_that_one_rank_cannot_open_together_with_the_others(tmp_path, library):
+    """Collective writing needs a common opening: after what can be tried before, the program ends with a message."""
     with pytest.raises(AssertionError, match=r"cannot open .*MPI-IO does not come back"):
-        run(library, tmp_path, NOT_OPENED, ranks=2)
+        run(library, tmp_path, NOT_OPENED, 2, "collective")
+
+
+FEW_DESCRIPTORS = """
+from mpi4py import MPI
+import resource
+comm = MPI.COMM_WORLD
+place = tr.Block(np.ones((2, 4, 4)), (4, 4, 4), (0, 0, 2 * comm.rank))
+parameters = {"collect_bytes": 0, "failure_timeout": 2, "transfer": "collective"}
+out = tr.open("run", "w", engine="mpiio", parameters=parameters, comm=comm)
+out.write_step(0.1, index=1, ux=place)
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+told = 0
+for left in (0, 1, 2):
+    taken = []
+    if comm.rank == 1:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        while len(taken) < 256:
+            try:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+            except OSError:
+                break
+        for _ in range(left):
+            os.close(taken.pop())
+    try:
+        out.write_step(0.2, index=2, ux=place)
+    except tr.IoError as failure:
+        told += "Too many open files" in str(failure)
+    for one in taken:
+        os.close(one)
+out.write_step(0.2, index=2, ux=place)
+out.close()
+if comm.rank == 0:
+    with tr.open("run", comm=MPI.COMM_SELF) as stored:
+        print(told, [step.index for step in stored])
+"""
+
+
+def test_one_rank_has_too_few_descriptors_for_a_common_opening(tmp_path, library):
+    assert run(library, tmp_path, FEW_DESCRIPTORS, 2) == "3 [1, 2]\n"
 
 
 def test_few_tries(library):
