@@ -314,6 +314,68 @@ def test_a_series_of_which_a_file_cannot_be_examined_is_not_replaced_unsaved(tmp
     assert run(library, tmp_path, REPLACED.format(engine=engine, sticky=sticky)) == "True True\n"
 
 
+FIRST_STEP = """
+import json
+import shutil
+
+def killed():
+    for path, index in (("old", 1), ("run{extension}", 3)):
+        with tr.open(path, "w", engine="{engine}") as out:
+            out.write_step(0.1 * index, index=index, ux=a * index)
+    names = os.listdir("old") if "{engine}" == "raw" else []
+    aside = Path("run{extension}.replaced")
+    aside.mkdir()
+    for name in names:
+        os.rename(f"old/{{name}}", aside / name)
+    if not names:
+        aside.rmdir()
+        os.rename("old", aside)
+    record = {{"tailrace": "replaced series", "state": "aside", "beside": [], "names": names}}
+    Path("run{extension}.replaced.json").write_text(json.dumps(record))
+
+place = Path.cwd()
+(place / "killed").mkdir()
+os.chdir(place / "killed")
+killed()
+told = 0
+for number in range(1, 400):
+    shutil.rmtree(place / "again", ignore_errors=True)
+    shutil.copytree(place / "killed", place / "again")
+    os.chdir(place / "again")
+    injector.arm(Fault("{kind}", "{error}", sticky={sticky}), number)
+    try:
+        tr.open("run{extension}", "a", engine="{engine}").close()
+    except tr.IoError:
+        told += 1
+    if not injector.disarm():
+        break
+    gc.collect()
+    assert steps("run{extension}") == [(3, True)], number
+    tr.open("run{extension}", "a", engine="{engine}").close()
+    assert steps("run{extension}") == [(3, True)], number
+    assert not Path("run{extension}.replaced").exists(), number
+print(number > 3, told > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "extension", "kind", "error", "sticky"),
+    [
+        ("bp5", ".bp", "open", "EMFILE", False), ("bp4", ".bp4", "read", "ESTALE", True),
+        ("hdf5", ".h5", "stat", "ESTALE", False), ("hdf5", ".h5", "open", "EACCES", True),
+        ("hdf5", ".h5", "read", "ESTALE", True), ("raw", "", "open", "EACCES", True),
+        ("raw", "", "stat", "ESTALE", False), ("raw", "", "read", "EIO", False),
+    ],
+)  # fmt: skip
+def test_a_new_series_that_cannot_be_read_is_not_one_without_a_step(
+    tmp_path, library, engine, extension, kind, error, sticky
+):
+    """A writer was killed after the first step of a series that replaces another, before it removed the other."""
+    words = {"engine": engine, "extension": extension, "kind": kind, "error": error, "sticky": sticky}
+    answer = run(library, tmp_path, FIRST_STEP.format(**words)).split()
+    assert answer[0] == "True" and (sticky <= (answer[1] == "True"))
+
+
 NOT_OPENED = """
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
