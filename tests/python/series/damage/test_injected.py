@@ -191,6 +191,47 @@ def test_a_read_after_one_that_failed(tmp_path, library, engine, extension):
     assert run(library, tmp_path, READ.format(engine=engine, extension=extension)) == "True\n"
 
 
+READ_TOGETHER = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+grid = tr.UniformGrid((8, 10, 24), spacing=(0.25, 0.25, 0.25), boundaries=("periodic",) * 3)
+part = lambda value: tr.Block(np.full((12, 10, 8), float(value)), (8, 10, 24), (0, 0, 12 * comm.rank))
+with tr.open("run{extension}", "w", grid=grid if {gridded} else None, comm=comm) as out:
+    for index in (1, 2):
+        out.write_step(0.1 * index, index=index, ux=part(index), scalars={{"energy": 0.5}})
+failed = 0
+for number in range(1, 400):
+    error = ""
+    if comm.rank == {rank}:
+        injector.arm(Fault("{kind}", "{error}"), number)
+    try:
+        with tr.open("run{extension}", comm=comm) as stored:
+            for step in stored:
+                assert (np.asarray(step["ux"]) == step.index).all()
+                assert (step.read("ux") == step.index).all()
+    except tr.IoError as failure:
+        error = str(failure)
+    called = comm.bcast(injector.disarm() if comm.rank == {rank} else "", root={rank})
+    gc.collect()
+    errors = comm.allgather(bool(error))
+    assert len(set(errors)) == 1, (number, errors)
+    failed += errors[0]
+    if not called:
+        break
+if comm.rank == 0:
+    print(failed > 1)
+"""
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("gridded", [True, False])
+@pytest.mark.parametrize(("kind", "error"), [("open", "EMFILE"), ("read", "EIO")])
+def test_one_rank_cannot_read(tmp_path, library, kind, error, gridded, rank):
+    """Every rank reads the metadata of a step for itself; none must wait for one that could not."""
+    words = {"extension": ".h5", "kind": kind, "error": error, "gridded": gridded, "rank": rank}
+    assert run(library, tmp_path, READ_TOGETHER.format(**words), 2) == "True\n"
+
+
 PUBLISHED = """
 out = tr.open("run{extension}", "w", engine="{engine}", parameters={parameters})
 for index in (1, 2):
