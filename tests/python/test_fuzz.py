@@ -20,7 +20,7 @@ def folders() -> set[Path]:
     return {path for parent in parents if parent.is_dir() for path in parent.glob("tailrace-fuzz-*")}
 
 
-@pytest.mark.parametrize(("program", "cases"), [("fuzz_series", 300), ("fuzz_texts", 300)])
+@pytest.mark.parametrize(("program", "cases"), [("fuzz_series", 300), ("fuzz_texts", 300), ("threads", 4)])
 def test_few_cases(program: str, cases: int):
     """Nothing is found, and nothing stays behind."""
     before = folders()

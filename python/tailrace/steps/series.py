@@ -202,7 +202,7 @@ class Series(SeriesOf[StoredStep]):
         self._given, self._precision = given or GridFile(), precision
         self._known: SeriesGrid | None = None
         if mode == "r" and not self.streaming and len(self) and (comm.size > 1 or given != GridFile()):
-            known = self.steps[0].known
+            known = agree(comm, lambda: self.steps[0].known)  # it reads the first step
             with suppress(InputError):  # it is raised again where they are needed
                 _ = known.operators  # made while all ranks are here: steps are local afterwards
 

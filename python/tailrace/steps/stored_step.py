@@ -125,20 +125,23 @@ class StoredStep(Step):
         """
         if name in self._fields:
             return self._fields[name]
-        theirs = self._on_the_grid.get(name) or self._derived_field(name)
-        if theirs is None and name in self.vectors and self.known.problem is None:
+        with self._stored.raise_on_all_ranks():  # each rank reads for itself what the step has
+            theirs = self._on_the_grid.get(name) or self._derived_field(name)
+            is_array = theirs is None or self.known.problem is not None
+            is_vector = theirs is None and name in self.vectors and self.known.problem is None
+            if is_array and not is_vector and name not in self:
+                self._check_name(name)
+        if is_vector:
             return self.vector(name)
-        if theirs is None or self.known.problem is not None:
-            with self._stored.raise_on_all_ranks():
-                if name not in self:
-                    self._check_name(name)
+        if theirs is None or is_array:
             return self._stored.read(theirs or name)
         self._fields[name] = self._field(name, theirs)
         return self._fields[name]
 
     def vector(self, name: str) -> Vector:
         """Three fields: see `Step.vector`; of other programs' files also by the names of their vectors. Collective."""
-        parts = self.vectors.get(name)
+        with self._stored.raise_on_all_ranks():
+            parts = self.vectors.get(name)
         return super().vector(name) if parts is None else Vector(*(self._on_grid(one) for one in parts))
 
     def _derived_field(self, name: str) -> str | None:
@@ -146,9 +149,10 @@ class StoredStep(Step):
         return name if found is not None and found.shape == self.known.points else None
 
     def _field(self, name: str, theirs: str) -> Field:
-        stored = self._stored.variables.get(theirs) or self.derived[theirs]
-        dtype = self.known.dtype(stored.dtype)
-        parity = self.parity(name)
+        with self._stored.raise_on_all_ranks():
+            stored = self._stored.variables.get(theirs) or self.derived[theirs]
+            dtype = self.known.dtype(stored.dtype)
+            parity = self.parity(name)
 
         def read(box: Box | tuple[Any, Any] | None) -> NDArray[Any]:
             return self._stored.read(theirs, box, dtype=str(dtype) if dtype.kind == "f" else None)
@@ -199,7 +203,9 @@ class StoredStep(Step):
         :raises InputError: there is no such variable or box.
         :raises IoError: the file is damaged or gone.
         """
-        return self._stored.read(self._on_the_grid.get(name, name), box, dtype=dtype)
+        with self._stored.raise_on_all_ranks():
+            theirs = self._on_the_grid.get(name, name)
+        return self._stored.read(theirs, box, dtype=dtype)
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
         """The step as an xarray.Dataset: from a file all that it has, read when it is used. Collective in a stream.

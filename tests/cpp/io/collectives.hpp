@@ -9,6 +9,16 @@ namespace tailrace::test {
 /// The number of collective calls on this rank since the start.
 inline int collective_calls = 0;
 
+/// Whether the ranks that have a file open are more than one.
+inline bool is_shared(MPI_File file) {
+  MPI_Group ranks = MPI_GROUP_NULL;
+  int size = 0;
+  PMPI_File_get_group(file, &ranks);
+  PMPI_Group_size(ranks, &size);
+  PMPI_Group_free(&ranks);
+  return size > 1;
+}
+
 } // namespace tailrace::test
 
 #define TAILRACE_COUNTED(name, parameters, arguments)                                                                  \
@@ -62,17 +72,28 @@ TAILRACE_COUNTED(Alltoallv,
                  (in, sent, starts, from, out, received, places, to, comm))
 TAILRACE_COUNTED(Comm_dup, (MPI_Comm comm, MPI_Comm *copy), (comm, copy))
 TAILRACE_COUNTED(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *part), (comm, color, key, part))
-TAILRACE_COUNTED(File_open, (MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *file),
-                 (comm, path, mode, info, file))
-TAILRACE_COUNTED(File_close, (MPI_File * file), (file))
-TAILRACE_COUNTED(File_set_view,
-                 (MPI_File file, MPI_Offset offset, MPI_Datatype item, MPI_Datatype type, const char *form,
-                  MPI_Info info),
-                 (file, offset, item, type, form, info))
-TAILRACE_COUNTED(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
-TAILRACE_COUNTED(File_sync, (MPI_File file), (file))
-TAILRACE_COUNTED(File_write_at_all,
-                 (MPI_File file, MPI_Offset offset, const void *data, int count, MPI_Datatype type, MPI_Status *status),
-                 (file, offset, data, count, type, status))
 
+#define TAILRACE_COUNTED_OF_FILE(name, parameters, file, arguments)                                                    \
+  extern "C" int MPI_##name parameters {                                                                               \
+    tailrace::test::collective_calls += tailrace::test::is_shared(file) ? 1 : 0;                                       \
+    return PMPI_##name arguments;                                                                                      \
+  }
+
+extern "C" int MPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *file) {
+  tailrace::test::collective_calls += comm == MPI_COMM_SELF ? 0 : 1;
+  return PMPI_File_open(comm, path, mode, info, file);
+}
+TAILRACE_COUNTED_OF_FILE(File_close, (MPI_File * file), *file, (file))
+TAILRACE_COUNTED_OF_FILE(File_set_view,
+                         (MPI_File file, MPI_Offset offset, MPI_Datatype item, MPI_Datatype type, const char *form,
+                          MPI_Info info),
+                         file, (file, offset, item, type, form, info))
+TAILRACE_COUNTED_OF_FILE(File_set_size, (MPI_File file, MPI_Offset size), file, (file, size))
+TAILRACE_COUNTED_OF_FILE(File_sync, (MPI_File file), file, (file))
+TAILRACE_COUNTED_OF_FILE(File_write_at_all,
+                         (MPI_File file, MPI_Offset offset, const void *data, int count, MPI_Datatype type,
+                          MPI_Status *status),
+                         file, (file, offset, data, count, type, status))
+
+#undef TAILRACE_COUNTED_OF_FILE
 #undef TAILRACE_COUNTED

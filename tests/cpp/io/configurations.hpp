@@ -24,7 +24,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"raw_collect_xy", {"raw", {{"strategy", "collect_xy"}}, {1, 4, 5}}},
       {"raw_two", {"raw", {{"aggregators", "2"}, {"layout", "files"}}, {1, 5, 7}}},
       {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}, {1, 3, 7}}},
-      {"mpiio", {"mpiio", {{"collect_bytes", "0"}}, {1, 9, 5}}},
+      {"mpiio", {"mpiio", {{"collect_bytes", "0"}}, {1, 6, 5}}},
       {"mpiio_collective", {"mpiio", {{"transfer", "collective"}, {"collect_bytes", "0"}}, {1, 11, 5}}},
       {"mpiio_small", {"mpiio", {}, {1, 4, 5}}}, // rank 0 writes small arrays for all ranks
       {"raw_background", {"raw", {{"buffers", "2"}}}},

@@ -1,6 +1,7 @@
 #include <tailrace/io/opening/open_engine.hpp>
 
 #include <tailrace/io/engine/engines.hpp>
+#include <tailrace/io/opening/first_step.hpp>
 #include <tailrace/io/recognition.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_lock.hpp>
@@ -36,22 +37,6 @@ void check_family(const std::string &path, Mode mode, const EngineEntry &entry) 
                             path, there, fmt::join(ours, " or ")));
 }
 
-/// Whether there is a series with a complete step. Local.
-bool has_steps_at(const std::string &path) {
-  try {
-    const std::string engine = engine_at(path);
-    if (engine.empty())
-      return false;
-    Trace trace;
-    Notes notes;
-    const OpenRequest request{path, Mode::read, false, Communicator(MPI_COMM_SELF), {}, {}, false, false,
-                              {},   &trace,     &notes};
-    return !engine_entry(engine).open(request, Parameters({}))->steps().empty();
-  } catch (const Error &) { // of a first step that was not completed
-    return false;
-  }
-}
-
 /// Throws IoError if there is anything at the path but an empty directory. Local.
 void check_free(const std::string &path) {
   const fs::file_status status = fs::symlink_status(path);
@@ -76,7 +61,7 @@ std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &
       replaced.emplace(request.path, request.sync);
       replaced->remove_draft();
       if (replaced->is_there()) {
-        replaced->finish([&] { return has_steps_at(request.path); });
+        replaced->finish([&] { return has_first_step(request.path); });
         check_family(request.path, request.mode, entry);
       }
       if (request.mode == Mode::write)
@@ -101,7 +86,7 @@ void finish_replacing(const std::string &path) {
   if (!ReplacedSeries(path).is_there())
     return;
   const FileLock lock(path);
-  ReplacedSeries(path).finish([&] { return has_steps_at(path); });
+  ReplacedSeries(path).finish([&] { return has_first_step(path); });
 }
 
 } // namespace tailrace::io

@@ -119,7 +119,7 @@ void MpiioEngine::try_hints() {
   Hints taken;
   try {
     request_.comm.agree([&] { FileDescriptor(path, O_WRONLY | O_NOFOLLOW); });
-    const MpiFile probe(request_.comm, path, hints_, failure_timeout_);
+    const MpiFile probe(request_.comm, path, hints_, transfer_, failure_timeout_);
     request_.comm.agree([&] { taken = probe.hints(); });
   } catch (...) {
     remove();
@@ -184,14 +184,15 @@ void MpiioEngine::write(const Block &block) {
     made(file(name));
 }
 
-/// Writes by MPI-IO. The file is opened and closed here, because MPI_File_close is collective: if a file stayed open
-/// between two calls, a rank that fails in between would leave the others waiting in it.
+/// Writes by MPI-IO. The file is opened and closed here, because MPI_File_close is collective after collective
+/// transfer: if a file stayed open between two calls, a rank that fails in between would leave the others waiting in
+/// it.
 void MpiioEngine::write_together(const Block &block, const std::string &path) {
   prepare(path, product(block.place.shape) * static_cast<std::int64_t>(size_of(block.type)));
   if (product(block.place.shape) == 0)
     return;
-  MpiFile shared(request_.comm, path, hints_, failure_timeout_);
-  shared.write(0, block, transfer_, request_.sync);
+  MpiFile shared(request_.comm, path, hints_, transfer_, failure_timeout_);
+  shared.write(0, block, request_.sync);
   if (request_.sync) {
     const Span waiting(*request_.trace, Phase::sync);
     shared.sync();

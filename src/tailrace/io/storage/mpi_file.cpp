@@ -6,12 +6,15 @@
 #include <tailrace/io/storage/writeback.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_descriptor.hpp>
+#include <tailrace/support/file_watch.hpp>
 #include <tailrace/support/guarded_call.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <semaphore.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <vector>
 
@@ -84,6 +87,19 @@ MPI_Info info_of(const Hints &hints) {
   return info;
 }
 
+/// Throws IoError if this rank cannot open the file, or has no descriptors left for what MPI-IO opens beside it: where
+/// one rank alone fails in a collective opening, no rank comes back. Local.
+void try_to_open(const std::string &path) {
+  constexpr std::size_t at_once = 3; // in Open MPI: the file, a page that the ranks share, and a semaphore
+  std::vector<FileDescriptor> held;
+  held.emplace_back(path, O_WRONLY | O_NOFOLLOW);
+  while (held.size() < at_once) {
+    held.emplace_back(::dup(held.front().get()));
+    if (!held.back())
+      throw file_error("open", path, errno);
+  }
+}
+
 } // namespace
 
 void release_name([[maybe_unused]] const std::string &path) {
@@ -92,39 +108,60 @@ void release_name([[maybe_unused]] const std::string &path) {
 #endif
 }
 
-MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout)
-    : comm_(comm), path_(path), failure_timeout_(failure_timeout) {
+MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, Transfer transfer,
+                 double failure_timeout)
+    : comm_(comm), path_(path), transfer_(transfer), failure_timeout_(failure_timeout) {
   MPI_Info info = MPI_INFO_NULL;
   comm.agree([&] {
     release_name(path);
+    if (transfer == Transfer::collective)
+      try_to_open(path);
     info = info_of(hints);
   });
-  const int code = MPI_File_open(comm.get(), path.c_str(), MPI_MODE_WRONLY, info, &file_);
+  const int code = open(info);
   MPI_Info_free(&info);
-  comm.agree([&] { check(code, "open"); });
+  try {
+    comm.agree([&] { check(code, "open"); });
+  } catch (...) {
+    if (transfer == Transfer::independent) // where the others could open it
+      close();
+    throw;
+  }
 }
 
-MpiFile::~MpiFile() {
+MpiFile::~MpiFile() { close(); }
+
+/// Opens the file, and returns the code of MPI. Each rank alone where it writes alone too: when one of them cannot open
+/// it, Open MPI leaves all ranks of a common opening waiting.
+int MpiFile::open(MPI_Info info) {
+  if (transfer_ == Transfer::independent)
+    return MPI_File_open(MPI_COMM_SELF, path_.c_str(), MPI_MODE_WRONLY, info, &file_);
+  const FileWatch watch(
+      comm_, path_, failure_timeout_ + 1,
+      fmt::format("cannot open {}: MPI-IO does not come back, which it does when one rank cannot open the file",
+                  path_));
+  return MPI_File_open(comm_.get(), path_.c_str(), MPI_MODE_WRONLY, info, &file_);
+}
+
+void MpiFile::close() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (!finalized && file_ != MPI_FILE_NULL)
     MPI_File_close(&file_);
 }
 
-void MpiFile::write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync) {
+void MpiFile::write(std::int64_t offset, const Block &block, bool will_sync) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  const std::int64_t most = transfer == Transfer::collective ? collective_bytes : piece_bytes;
+  const std::int64_t most = transfer_ == Transfer::collective ? collective_bytes : piece_bytes;
   std::vector<Box> pieces = pieces_of(block.place.block, most / size);
-  if (transfer == Transfer::independent)
-    return comm_.agree([&] { write_pieces(offset, block, transfer, pieces, will_sync); });
+  if (transfer_ == Transfer::independent)
+    return comm_.agree([&] { write_pieces(offset, block, pieces, will_sync); });
   const std::int64_t calls = comm_.max(static_cast<std::int64_t>(pieces.size()));
   pieces.resize(static_cast<std::size_t>(calls)); // a rank that has finished takes part with empty pieces
-  guarded_write(comm_, failure_timeout_, "MPI-IO", path_,
-                [&] { write_pieces(offset, block, transfer, pieces, false); });
+  guarded_write(comm_, failure_timeout_, "MPI-IO", path_, [&] { write_pieces(offset, block, pieces, false); });
 }
 
-void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces,
-                           bool will_sync) {
+void MpiFile::write_pieces(std::int64_t offset, const Block &block, const std::vector<Box> &pieces, bool will_sync) {
   const auto &[shape, part, memory] = block.place;
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box whole{{0, 0, 0}, shape};
@@ -136,7 +173,7 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
   Writeback writeback(will_sync);
   std::int64_t done = 0;
   for (const Box &piece : pieces) {
-    const int now = write_piece(done, block, piece, transfer);
+    const int now = write_piece(done, block, piece);
     code = code == MPI_SUCCESS ? now : code; // go on, because the other ranks do
     done += piece.size();
     if (!piece.empty())
@@ -151,7 +188,7 @@ void MpiFile::write_pieces(std::int64_t offset, const Block &block, Transfer tra
 }
 
 /// Writes a piece of a block at value `place` of the view; an empty piece only takes part. Returns the code of MPI.
-int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer) {
+int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piece) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
   const Box &memory = block.place.memory;
   const char *from = static_cast<const char *>(block.data);
@@ -162,7 +199,7 @@ int MpiFile::write_piece(std::int64_t place, const Block &block, const Box &piec
   const int count = piece.empty() ? 0 : 1;
   const MpiType type(count ? part_type(memory, piece, size) : part_type(one, one, size));
   MPI_Status status;
-  const int code = transfer == Transfer::collective
+  const int code = transfer_ == Transfer::collective
                        ? MPI_File_write_at_all(file_, place, from, count, type.get(), &status)
                        : MPI_File_write_at(file_, place, from, count, type.get(), &status);
   if (code != MPI_SUCCESS || count == 0)

@@ -22,13 +22,14 @@ using Hints = std::map<std::string, std::string>;
 /// the machine; a program that is killed at that moment leaves it locked for ever. Local.
 void release_name(const std::string &path);
 
-/// An existing file, written by MPI-IO. Opening and closing are collective, also while an exception is thrown: so no
-/// MpiFile must outlive the call that opened it.
+/// An existing file, written by MPI-IO. Opening is collective; with collective transfer closing is too, also while an
+/// exception is thrown: so no MpiFile must outlive the call that opened it.
 class MpiFile {
 public:
-  /// `failure_timeout`: seconds without progress after which a collective write ends the program. Collective. Throws
-  /// the same error on all ranks.
-  MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, double failure_timeout);
+  /// `failure_timeout`: seconds without progress after which an opening or a write of collective transfer ends the
+  /// program. Collective. Throws the same error on all ranks.
+  MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, Transfer transfer,
+          double failure_timeout);
   ~MpiFile();
   MpiFile(const MpiFile &) = delete;
   MpiFile &operator=(const MpiFile &) = delete;
@@ -36,7 +37,7 @@ public:
   /// Writes a block of an array that begins at byte `offset`, and adds it to its checksum if there is one. An MPI type
   /// selects the block in its memory box, so that we copy nothing. `will_sync`: sync will be called, and independent
   /// writing prepares for it. Collective; the same error on all ranks.
-  void write(std::int64_t offset, const Block &block, Transfer transfer, bool will_sync = false);
+  void write(std::int64_t offset, const Block &block, bool will_sync = false);
   /// Waits until the data of all ranks are on the disk. Collective. Throws the same error on all ranks.
   void sync();
   /// The hints that are in effect, according to the MPI library. Local.
@@ -44,12 +45,14 @@ public:
 
 private:
   void check(int code, const char *verb) const;
-  void write_pieces(std::int64_t offset, const Block &block, Transfer transfer, const std::vector<Box> &pieces,
-                    bool will_sync);
-  int write_piece(std::int64_t place, const Block &block, const Box &piece, Transfer transfer);
+  int open(MPI_Info info);
+  void close();
+  void write_pieces(std::int64_t offset, const Block &block, const std::vector<Box> &pieces, bool will_sync);
+  int write_piece(std::int64_t place, const Block &block, const Box &piece);
 
   Communicator comm_;
   std::string path_;
+  Transfer transfer_;
   double failure_timeout_;
   MPI_File file_ = MPI_FILE_NULL;
 };

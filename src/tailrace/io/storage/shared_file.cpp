@@ -16,12 +16,12 @@ SharedFile::SharedFile(const Communicator &comm, const std::string &path, bool w
     : comm_(comm), path_(path), writeback_(will_sync) {
   comm.agree([&] { file_ = FileDescriptor(path, O_WRONLY); });
   if (transfer == Transfer::collective)
-    mpi_file_ = std::make_shared<MpiFile>(comm, path, Hints{}, failure_timeout);
+    mpi_file_ = std::make_shared<MpiFile>(comm, path, Hints{}, transfer, failure_timeout);
 }
 
 void SharedFile::write(std::int64_t offset, const Block &block) {
   if (mpi_file_)
-    return mpi_file_->write(offset, block, Transfer::collective);
+    return mpi_file_->write(offset, block);
   comm_.agree([&] {
     if (!block.place.block.empty())
       write_block(file_.get(), path_, offset, {{0, 0, 0}, block.place.shape}, block, &writeback_);

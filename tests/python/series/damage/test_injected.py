@@ -47,11 +47,11 @@ def library(tmp_path_factory) -> Path:
     return compile_library(tmp_path_factory.mktemp("faults"))
 
 
-def run(library: Path, folder: Path, program: str, ranks: int = 1) -> str:
+def run(library: Path, folder: Path, program: str, ranks: int = 1, *words: str) -> str:
     """What a program prints; it must end well."""
     script = folder.parent / f"{folder.name}.py"
     script.write_text(BEGIN + program)
-    command = [sys.executable, str(script)]
+    command = [sys.executable, str(script), *words]
     if ranks > 1:
         command = ["mpiexec", "--oversubscribe", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
     environment = mpi_run.environment() | ({"LD_PRELOAD": str(library)} if ranks == 1 else {})
@@ -191,6 +191,47 @@ def test_a_read_after_one_that_failed(tmp_path, library, engine, extension):
     assert run(library, tmp_path, READ.format(engine=engine, extension=extension)) == "True\n"
 
 
+READ_TOGETHER = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+grid = tr.UniformGrid((8, 10, 24), spacing=(0.25, 0.25, 0.25), boundaries=("periodic",) * 3)
+part = lambda value: tr.Block(np.full((12, 10, 8), float(value)), (8, 10, 24), (0, 0, 12 * comm.rank))
+with tr.open("run{extension}", "w", grid=grid if {gridded} else None, comm=comm) as out:
+    for index in (1, 2):
+        out.write_step(0.1 * index, index=index, ux=part(index), scalars={{"energy": 0.5}})
+failed = 0
+for number in range(1, 400):
+    error = ""
+    if comm.rank == {rank}:
+        injector.arm(Fault("{kind}", "{error}"), number)
+    try:
+        with tr.open("run{extension}", comm=comm) as stored:
+            for step in stored:
+                assert (np.asarray(step["ux"]) == step.index).all()
+                assert (step.read("ux") == step.index).all()
+    except tr.IoError as failure:
+        error = str(failure)
+    called = comm.bcast(injector.disarm() if comm.rank == {rank} else "", root={rank})
+    gc.collect()
+    errors = comm.allgather(bool(error))
+    assert len(set(errors)) == 1, (number, errors)
+    failed += errors[0]
+    if not called:
+        break
+if comm.rank == 0:
+    print(failed > 1)
+"""
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("gridded", [True, False])
+@pytest.mark.parametrize(("kind", "error"), [("open", "EMFILE"), ("read", "EIO")])
+def test_one_rank_cannot_read(tmp_path, library, kind, error, gridded, rank):
+    """Every rank reads the metadata of a step for itself; none must wait for one that could not."""
+    words = {"extension": ".h5", "kind": kind, "error": error, "gridded": gridded, "rank": rank}
+    assert run(library, tmp_path, READ_TOGETHER.format(**words), 2) == "True\n"
+
+
 PUBLISHED = """
 out = tr.open("run{extension}", "w", engine="{engine}", parameters={parameters})
 for index in (1, 2):
@@ -312,6 +353,144 @@ print(number > 10, begun > 1)
 @pytest.mark.parametrize("engine", ["raw", "mpiio", "adios_hdf5"])
 def test_a_series_of_which_a_file_cannot_be_examined_is_not_replaced_unsaved(tmp_path, library, engine, sticky):
     assert run(library, tmp_path, REPLACED.format(engine=engine, sticky=sticky)) == "True True\n"
+
+
+FIRST_STEP = """
+import json
+import shutil
+
+def killed():
+    for path, index in (("old", 1), ("run{extension}", 3)):
+        with tr.open(path, "w", engine="{engine}") as out:
+            out.write_step(0.1 * index, index=index, ux=a * index)
+    names = os.listdir("old") if "{engine}" == "raw" else []
+    aside = Path("run{extension}.replaced")
+    aside.mkdir()
+    for name in names:
+        os.rename(f"old/{{name}}", aside / name)
+    if not names:
+        aside.rmdir()
+        os.rename("old", aside)
+    record = {{"tailrace": "replaced series", "state": "aside", "beside": [], "names": names}}
+    Path("run{extension}.replaced.json").write_text(json.dumps(record))
+
+place = Path.cwd()
+(place / "killed").mkdir()
+os.chdir(place / "killed")
+killed()
+told = 0
+for number in range(1, 400):
+    shutil.rmtree(place / "again", ignore_errors=True)
+    shutil.copytree(place / "killed", place / "again")
+    os.chdir(place / "again")
+    injector.arm(Fault("{kind}", "{error}", sticky={sticky}), number)
+    try:
+        tr.open("run{extension}", "a", engine="{engine}").close()
+    except tr.IoError:
+        told += 1
+    if not injector.disarm():
+        break
+    gc.collect()
+    assert steps("run{extension}") == [(3, True)], number
+    tr.open("run{extension}", "a", engine="{engine}").close()
+    assert steps("run{extension}") == [(3, True)], number
+    assert not Path("run{extension}.replaced").exists(), number
+print(number > 3, told > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "extension", "kind", "error", "sticky"),
+    [
+        ("bp5", ".bp", "open", "EMFILE", False), ("bp4", ".bp4", "read", "ESTALE", True),
+        ("hdf5", ".h5", "stat", "ESTALE", False), ("hdf5", ".h5", "open", "EACCES", True),
+        ("hdf5", ".h5", "read", "ESTALE", True), ("raw", "", "open", "EACCES", True),
+        ("raw", "", "stat", "ESTALE", False), ("raw", "", "read", "EIO", False),
+    ],
+)  # fmt: skip
+def test_a_new_series_that_cannot_be_read_is_not_one_without_a_step(
+    tmp_path, library, engine, extension, kind, error, sticky
+):
+    """A writer was killed after the first step of a series that replaces another, before it removed the other."""
+    words = {"engine": engine, "extension": extension, "kind": kind, "error": error, "sticky": sticky}
+    answer = run(library, tmp_path, FIRST_STEP.format(**words)).split()
+    assert answer[0] == "True" and (sticky <= (answer[1] == "True"))
+
+
+NOT_OPENED = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+place = tr.Block(np.ones((2, 4, 4)), (4, 4, 4), (0, 0, 2 * comm.rank))
+parameters = {"collect_bytes": 0, "failure_timeout": 2, "transfer": sys.argv[1]}
+out = tr.open("run", "w", engine="mpiio", parameters=parameters, comm=comm)
+told = []
+for number in range(1, 40):
+    if comm.rank == 1:
+        injector.arm(Fault("open", "EMFILE"), number)
+    try:
+        out.write_step(0.1 * number, index=number, ux=place)
+        told.append(0)
+    except tr.IoError:
+        told.append(1)
+    called = comm.bcast(injector.disarm() if comm.rank == 1 else "", root=1)
+    if not called:
+        break
+out.close()
+with tr.open("run", comm=comm) as stored:
+    assert [step.index for step in stored] == [number for number, error in enumerate(told, 1) if not error]
+if comm.rank == 0:
+    print(len(told) > 3, sum(told) > 1, told[-1])
+"""
+
+
+def test_a_file_that_one_rank_cannot_open_by_mpi(tmp_path, library):
+    """A common opening would leave all ranks waiting in Open MPI."""
+    assert run(library, tmp_path, NOT_OPENED, 2, "independent") == "True True 0\n"
+
+
+def test_a_file_that_one_rank_cannot_open_together_with_the_others(tmp_path, library):
+    """Collective writing needs a common opening: after what can be tried before, the program ends with a message."""
+    with pytest.raises(AssertionError, match=r"cannot open .*MPI-IO does not come back"):
+        run(library, tmp_path, NOT_OPENED, 2, "collective")
+
+
+FEW_DESCRIPTORS = """
+from mpi4py import MPI
+import resource
+comm = MPI.COMM_WORLD
+place = tr.Block(np.ones((2, 4, 4)), (4, 4, 4), (0, 0, 2 * comm.rank))
+parameters = {"collect_bytes": 0, "failure_timeout": 2, "transfer": "collective"}
+out = tr.open("run", "w", engine="mpiio", parameters=parameters, comm=comm)
+out.write_step(0.1, index=1, ux=place)
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+told = 0
+for left in (0, 1, 2):
+    taken = []
+    if comm.rank == 1:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        while len(taken) < 256:
+            try:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+            except OSError:
+                break
+        for _ in range(left):
+            os.close(taken.pop())
+    try:
+        out.write_step(0.2, index=2, ux=place)
+    except tr.IoError as failure:
+        told += "Too many open files" in str(failure)
+    for one in taken:
+        os.close(one)
+out.write_step(0.2, index=2, ux=place)
+out.close()
+if comm.rank == 0:
+    with tr.open("run", comm=MPI.COMM_SELF) as stored:
+        print(told, [step.index for step in stored])
+"""
+
+
+def test_one_rank_has_too_few_descriptors_for_a_common_opening(tmp_path, library):
+    assert run(library, tmp_path, FEW_DESCRIPTORS, 2) == "3 [1, 2]\n"
 
 
 def test_few_tries(library):
