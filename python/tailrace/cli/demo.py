@@ -52,6 +52,16 @@ script = "budget"           # ready-made; or your own file
 every = 10
 out = "inside"
 
+[[picture]]                 # a film, drawn while the flow is computed: tubes of vortices, coloured by a velocity
+name = "vortices"
+interval = 0.25
+rate = 12
+size = [960, 540]
+orbit = 4.0
+theme = "dark"
+title = "Taylor-Green vortex, Re = 600"
+layers = [{ surface = "q", values = [0.6], colour = "uz", range = [-0.5, 0.5] }]
+
 [checkpoint]
 every = 500
 """
@@ -97,7 +107,16 @@ def main(directory: Path) -> int:
         _AGREE,
     )
     print("\nThe flow, its output and its pictures are in", directory)
-    kept = ("snapshots.h5", "velocity.bp", "time_series.csv", "inside", "beside", "after", "checkpoints")
+    kept = (
+        "pictures/vortices.mp4",
+        "snapshots.h5",
+        "velocity.bp",
+        "time_series.csv",
+        "inside",
+        "beside",
+        "after",
+        "checkpoints",
+    )
     for path in (*pictures, *(directory / name for name in kept)):
         print(f"  {path}")
     told = ", ".join(f"{place} {value:.1e}" for place, value in worst.items())

@@ -138,10 +138,9 @@ class Picture(Consumer):
         if film is None or self._off:
             return
         written = film.path.stat().st_size
+        field = f"; one of its fields takes {size_of(self._field)}" if self._field else ""
         length = duration(film.frames / self._section.rate)
-        print(
-            f"{film.path}: {film.frames} pictures, {length}, {size_of(written)}; a field takes {size_of(self._field)}"
-        )
+        print(f"{film.path}: {film.frames} pictures, {length}, {size_of(written)}{field}")
         if self._left_out:
             print(f"warning: {self._left_out} pictures of '{self._section.name}' are left out, see above")
 

@@ -58,6 +58,7 @@ class CheckpointedModel(Model):
         attributes, parts = about_of(case), {}
         self._told = agree(comm, lambda: told_of(case, attributes))
         if checkpoint := self.resumed_from:
+            agree(comm, case.check_parameters)  # a name that is misspelt is not another case
             name = "" if forcing is None else f"forcing '{named(forcing)[0]}'"
             parts = agree(comm, lambda: check_same(case, self._told, name, checkpoint, self.say, change=change))
         super().__init__(case, comm, self.resumed_from, flow=flow, forcing=forcing)
@@ -71,6 +72,8 @@ class CheckpointedModel(Model):
         }
         if self.resumed_from:
             self.say(f"resuming from {self.resumed_from.path}: step {self.step}, t = {self.time:g}")
+            if self.at_end:
+                self.say("note: this is the end of the run already; give a later time.end or time.steps to go on")
         self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
         self.bytes_checkpoints = 0  # of this rank
 

@@ -310,8 +310,8 @@ class Model:
         place = ", ".join(f"{'xyz'[d]} = {self.grid.coordinates(d)[node[d]]:.4g}" for d in range(3))
         raise FlowError(
             f"the flow is not finite at step {self.step}, t = {self.time:g}: {COMPONENTS[component]} at node "
-            f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large: the "
-            f"last CFL number was {cfl:.3g}; {self._time_step.remedy}"
+            f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large"
+            f"{f': the last CFL number was {cfl:.3g}' if math.isfinite(cfl) else ''}; {self._time_step.remedy}"
         )
 
     # ---- changing ----------------------------------------------------------------------------------------------------

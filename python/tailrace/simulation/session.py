@@ -242,7 +242,7 @@ class RunSession:
         if of_script and self._checkpoints.state_is_whole and self._rhythm.is_on and not self._half_changed:
             self._checkpoint()
         unstable = "time.cfl" if self._simulation.case.time.dt == "auto" else "time.dt"
-        self._tell_way_on(unstable if isinstance(error, FlowError) else "")
+        self._tell_way_on(unstable if isinstance(error, FlowError) else "", "fix the script" if of_script else "")
         # Readers of a stream must see its end. A second failure says less than the error that is raised.
         with suppress(Error, OSError):
             self._recorder.close()
@@ -263,15 +263,16 @@ class RunSession:
             raise
 
     # ---- telling -----------------------------------------------------------------------------------------------------
-    def _tell_way_on(self, changed: str = "") -> None:
+    def _tell_way_on(self, changed: str = "", first: str = "") -> None:
         where = f"step {self._simulation.step}, t = {self._simulation.time:g}"
-        self._tell(f"stopped by an error at {where}; {self._way_on(changed)}")
+        self._tell(f"stopped by an error at {where}; {self._way_on(changed, first)}")
 
-    def _way_on(self, changed: str = "") -> str:
+    def _way_on(self, changed: str = "", first: str = "") -> str:
         """On rank 0, which tells it. Local."""
         if self._simulation.comm.rank != 0:
             return ""
-        return way_on(newest(self._simulation.store.path) if self._history.has_checkpoint else None, changed=changed)
+        found = newest(self._simulation.store.path) if self._history.has_checkpoint else None
+        return way_on(found, changed=changed, first=first)
 
     def _show_progress(self, dt: float) -> None:
         if self._live:

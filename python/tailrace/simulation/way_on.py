@@ -38,10 +38,11 @@ def newest(path: Path, others: Stamps = frozenset()) -> Path | None:
     return None
 
 
-def way_on(found: Path | None, *, changed: str = "") -> str:
+def way_on(found: Path | None, *, changed: str = "", first: str = "") -> str:
     """The words for a message.
 
     :param found: the checkpoint, if there is one.
+    :param first: what must be done before, as "fix the script".
     :param changed: the key that must get another value, as the run would end again at the same step.
     """
     if found is None:
@@ -51,4 +52,4 @@ def way_on(found: Path | None, *, changed: str = "") -> str:
             f"if the flow in {found} is still sound, go on from it with --resume --change --set {changed}=...; "
             "else start again with --overwrite"
         )
-    return f"go on with --resume, from {found}"
+    return f"{f'{first}, then ' if first else ''}go on with --resume, from {found}"

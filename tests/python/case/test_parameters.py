@@ -90,6 +90,8 @@ def test_a_run_that_goes_on_keeps_them(case):
         "run", "case.toml", "--resume", "--set", "parameters.speed=3", "--set", "time.steps=3", cwd=case.parent
     )
     assert other.code != 0 and "parameters.speed" in other.err and "--change" in other.err, other.text
+    typo = mpi_run.tailrace("run", "case.toml", "--resume", "--set", "parameters.sped=3", cwd=case.parent)
+    assert typo.code != 0 and "did you mean 'speed'?" in typo.err and "--change" not in typo.err, typo.text
     same = mpi_run.tailrace("run", "case.toml", "--resume", "--set", "time.steps=3", cwd=case.parent)
     assert same.code == 0 and "parameters.speed=2" in same.text, same.text
 

@@ -59,7 +59,7 @@ def test_new_writes_a_case_that_is_valid_and_commented(case_file):
         assert key in text
     others = set(type(case).model_fields) - set(tomllib.loads(text))
     shown = {section for name in TEMPLATES for section in tomllib.loads(templates.case_of(name))}
-    assert others == {"parameters", "boundary", "forcing", "scalar", "body"}, (
+    assert others == {"parameters", "boundary", "forcing", "scalar", "body", "picture"}, (
         "the template shows every section of a box"
     )
     assert others <= shown, "the other templates show those of other flows"

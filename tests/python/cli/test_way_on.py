@@ -42,8 +42,18 @@ def test_a_flow_that_is_not_finite(tmp_path):
         "if the flow in checkpoints/step-00000004 is still sound, go on from it with --resume --change --set time.dt="
     )
     assert told in wild.text, wild.text
+    assert "the last CFL number was nan" not in wild.text
     calm = mpi_run.tailrace(*on, "--set=time.dt=0.01", "--set=time.steps=6", cwd=tmp_path)
     assert calm.code == 0, calm.text
+    wrong = mpi_run.tailrace(*on, "--set=time.dt=8.0", "--set=time.steps=7", cwd=tmp_path)
+    assert "step 6, t = 0.06: the time step 8 is above" in wrong.text, wrong.text  # before the step is made
+
+
+def test_a_run_that_is_at_its_end(tmp_path):
+    cases.write_case(tmp_path, "periodic", steps=4, every=4)
+    assert mpi_run.tailrace("run", "case.toml", cwd=tmp_path).code == 0
+    again = mpi_run.tailrace("run", "case.toml", "--resume", cwd=tmp_path)
+    assert again.code == 0 and "this is the end of the run already; give a later time.end" in again.text, again.text
 
 
 def test_a_flow_that_is_not_finite_before_any_checkpoint(tmp_path):
@@ -57,7 +67,8 @@ def test_an_analysis_that_fails(tmp_path):
     case = cases.write_case(tmp_path, "periodic", steps=9, every=100, extra=ANALYSIS)
     (tmp_path / "late.py").write_text(LATE)
     result = cases.run(case, ranks=2)
-    assert result.code == 1 and "go on with --resume, from checkpoints/step-00000006" in result.text, result.text
+    told = "at step 6, t = 0.06; fix the script, then go on with --resume, from checkpoints/step-00000006"
+    assert result.code == 1 and told in result.text, result.text
 
 
 def test_a_checkpoint_that_cannot_be_written(tmp_path):
