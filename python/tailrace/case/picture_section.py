@@ -15,7 +15,7 @@ from .sections import Rhythm
 from .values import Flag, Name, Real, Text, Whole
 
 Pixels = Annotated[Whole, Field(ge=64, le=7680, multiple_of=2)]
-_DERIVED = ("lambda2",)
+_DERIVED = ("lambda2", "divergence")
 
 
 class LayerSection(Section):

@@ -28,6 +28,7 @@ from .common import checkpoints_of_others, enter, fail, guarded, on_ranks, say, 
 from .flags import flags
 from .new import new
 from .ranks import launch
+from .render import render
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -241,6 +242,9 @@ app.command()(new)
 
 
 app.command()(cli_plot.plot)
+
+
+app.command()(render)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import Error, InputError
@@ -21,9 +22,11 @@ from .consumer import Consumer
 
 if TYPE_CHECKING:
     import numpy as np
+    from mpi4py import MPI
     from numpy.typing import NDArray
 
     from tailrace.case.picture_section import LayerSection, PictureSection
+    from tailrace.case.schedule import Schedule
     from tailrace.flow.checkpoint import OpenCheckpoint, Packed
     from tailrace.steps.step import Step
 
@@ -35,21 +38,31 @@ _DEFINITIONS = "step, time: of each picture, in the order of the film"
 class Picture(Consumer):
     """Draws the steps that are due, and writes pictures and a film on rank 0. Collective.
 
-    What fails costs the picture, or the film; the run goes on, and a line tells it.
+    What fails costs the picture, or the film; the run goes on, and a line tells it. `left_out`: how many pictures.
 
+    :param say: prints a line on rank 0.
+    :param resumed: continue after this step; None: earlier pictures are replaced.
     :raises InputError, IoError: the film cannot be opened.
     """
 
-    def __init__(self, section: PictureSection, opening: Opening) -> None:
-        super().__init__(f"picture {section.name}", section.schedule(opening.model.case.time))
-        self._section, self._comm, self._say = section, opening.model.comm, opening.say
+    def __init__(
+        self,
+        section: PictureSection,
+        comm: MPI.Comm,
+        say: Callable[[str], None],
+        schedule: Schedule,
+        *,
+        resumed: int | None,
+    ) -> None:
+        super().__init__(f"picture {section.name}", schedule)
+        self._section, self._comm, self._say = section, comm, say
         self._drawing = Drawing(scene_of(section))
         self._off = ""  # why no more pictures are drawn
         self._film: Film | None = None
         self._rows: TimeSeries | None = None
-        on_root(self._comm, lambda: self._open(opening.resumed))
-        self._left_out = self._field = 0  # pictures; bytes of a whole field
-        self._last = on_root(self._comm, lambda: last_step(section.table_path) if opening.resumed is not None else None)
+        on_root(self._comm, lambda: self._open(resumed))
+        self.left_out = 0
+        self._last = on_root(self._comm, lambda: last_step(section.table_path) if resumed is not None else None)
 
     def _open(self, resumed: int | None) -> None:
         section, title = self._section, f"Pictures '{self._section.name}'"
@@ -66,7 +79,7 @@ class Picture(Consumer):
         try:
             image = self._drawing.draw(step)
         except (PainterError, InputError) as error:
-            self._left_out += 1
+            self.left_out += 1
             self._say(f"warning: picture '{self._section.name}' of step {step.index} is left out: {error}")
             return
         try:
@@ -75,9 +88,6 @@ class Picture(Consumer):
             self._off = str(error)
             self._say(f"warning: picture '{self._section.name}' is switched off at step {step.index}: {error}")
         self._last = step.index
-        first = step[self._section.layers[0].surface or self._section.layers[0].slice]
-        x, y, z = first.operators.shape()
-        self._field = x * y * z * first.dtype.itemsize
 
     def _write(self, step: Step, image: NDArray[np.uint8] | None) -> None:
         assert image is not None and self._rows is not None
@@ -138,16 +148,20 @@ class Picture(Consumer):
         if film is None or self._off:
             return
         written = film.path.stat().st_size
-        field = f"; one of its fields takes {size_of(self._field)}" if self._field else ""
+        field = f"; one of its fields takes {size_of(self._drawing.field_bytes)}" if self._drawing.field_bytes else ""
         length = duration(film.frames / self._section.rate)
         print(f"{film.path}: {film.frames} pictures, {length}, {size_of(written)}{field}")
-        if self._left_out:
-            print(f"warning: {self._left_out} pictures of '{self._section.name}' are left out, see above")
+        if self.left_out:
+            print(f"warning: {self.left_out} pictures of '{self._section.name}' are left out, see above")
 
 
 def open_pictures(opening: Opening) -> list[Picture]:
     """The [[picture]] blocks of a case. Collective."""
-    return [Picture(section, opening) for section in opening.model.case.picture]
+    model, time = opening.model, opening.model.case.time
+    return [
+        Picture(section, model.comm, opening.say, section.schedule(time), resumed=opening.resumed)
+        for section in model.case.picture
+    ]
 
 
 def scene_of(section: PictureSection) -> Scene:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tailrace.fields.derived import DERIVED
 from tailrace.fields.field import Field
-from tailrace.fields.invariants import lambda2
 from tailrace.fields.vector import Vector
 from tailrace.parallel import agree
 
@@ -79,6 +79,7 @@ class Drawing:
 
     def __init__(self, scene: Scene, chosen: dict[str, list[float]] | None = None) -> None:
         self.scene, self.chosen = scene, {} if chosen is None else dict(chosen)
+        self.field_bytes = 0  # of a whole field
         self._limits: dict[int, Range] = {}  # of each layer in this picture
         self._painter = Painter()
         self._neighbours: Neighbours | None = None
@@ -92,6 +93,8 @@ class Drawing:
         first = quantity(step, self.scene.layers[0].field)
         comm, grid = first.operators.comm, first.operators.grid
         self._neighbours = self._neighbours or neighbours_of(first)
+        x, y, z = first.operators.shape(first.centred)
+        self.field_bytes = x * y * z * first.dtype.itemsize
         lengths: Vector3 = (float(grid.lengths[0]), float(grid.lengths[1]), float(grid.lengths[2]))
         columns, rows = self.scene.size
         camera = camera_of(self.scene.view, self.scene.up, lengths, columns / rows, self.scene.orbit * step.time)
@@ -211,12 +214,12 @@ class Drawing:
 
 
 def quantity(step: Step, name: str) -> Field:
-    """A field of a step, a component or the size of a vector, or lambda2. Collective.
+    """A field of a step, the size of a vector, or what follows from the velocity. Collective.
 
     :raises InputError: there is none of that name.
     """
-    if name == "lambda2" and name not in step:
-        return lambda2(step.vector("u"))
+    if name in DERIVED and name not in step:
+        return DERIVED[name](step.vector("u"))
     found = step.vector(name) if name in ("u", "vorticity") and name not in step else step[name]
     return found.norm() if isinstance(found, Vector) else found
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.fields.calculus import curl, div
+from tailrace.fields.derived import DERIVED
 from tailrace.fields.field import Field
-from tailrace.fields.invariants import lambda2, q_criterion
 from tailrace.fields.vector import Vector
 from tailrace.grids import Triple
 from tailrace.io.placement import Box, Stored
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
 
     from tailrace.steps.stored_step import StoredStep
 
-DERIVED: dict[str, Callable[[Vector], Field]] = {
-    "vorticity": lambda u: curl(u).norm(),
-    "vorticity_x": lambda u: curl(u).x,
-    "vorticity_y": lambda u: curl(u).y,
-    "vorticity_z": lambda u: curl(u).z,
-    "q": q_criterion,
-    "lambda2": lambda2,
-    "divergence": div,
-}
 _VELOCITY = ("ux", "uy", "uz")
 _POSITIVE = ("vorticity",)
 

@@ -50,6 +50,11 @@ class SeriesSource:
             raise InputError(f"{self.path}: has no steps to analyse")
         return self._series[0]
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the fields of the first step. Local."""
+        return list(self._pending.names)
+
     def positions(self, chosen: slice) -> range:
         """The positions of the chosen steps; for files only. Local."""
         return range(len(self._series))[chosen]

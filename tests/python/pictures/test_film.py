@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from helpers.harness import mpi_run
 from helpers.inputs import cases
@@ -166,3 +167,35 @@ def test_wrong_blocks(tmp_path, change, words):
     text = PICTURE.replace('{ surface = "q", colour = "uz" }, { slice = "ux", at = { z = 1.0 } }', change)
     result = cases.run(cases.write_case(tmp_path, "mixed", steps=1, extra=text))
     assert result.code == 2 and all(word in result.err for word in words), result.text
+
+
+def test_the_same_pictures_inside_beside_and_after(tmp_path):
+    """Of a run on two ranks, of the velocity that it streams, and of the velocity that it stores, on three."""
+    block = PICTURE.replace('slice = "ux"', 'slice = "lambda2"')
+    output = '[[output]]\nname = "u"\nfields = ["ux", "uy", "uz"]\nevery = 1\nengine = "{engine}"\n'
+    stream = output.replace("name =", 'path = "sst:live"\nname =').replace("{engine}", "sst")
+    case = cases.write_case(
+        tmp_path, "mixed", steps=20, extra=block + output.replace("{engine}", "bp5") + stream.replace('"u"', '"live"')
+    )
+    (tmp_path / "beside.toml").write_text(block.replace("[[picture]]", '[[picture]]\nout = "beside"'))
+    beside = mpi_run.start(mpi_run.tailrace_command("render", "beside.toml", "sst:live"), tmp_path)
+    result = cases.run(case, ranks=2)
+    assert result.code == 0, result.text
+    assert (done := mpi_run.finish(beside, 60)).code == 0, done.text
+    (tmp_path / "after.toml").write_text(block.replace("[[picture]]", '[[picture]]\nout = "after"'))
+    after = mpi_run.tailrace("render", "after.toml", "u.bp", cwd=tmp_path, ranks=3)
+    assert after.code == 0 and "after/q.mp4: 11 pictures" in after.out, after.text
+    inside = sorted((tmp_path / "pictures").glob("*.png"))
+    assert len(inside) == 11
+    for path in inside:
+        whole = imread(path)
+        for place in ("beside", "after"):
+            other = tmp_path / place / path.name
+            if place == "after" or other.exists():  # a stream begins when both sides are there
+                assert (imread(other) != whole).any(axis=2).mean() <= 1e-3, other
+    assert len(list((tmp_path / "beside").glob("*.png"))) >= 2
+    refused = mpi_run.tailrace("render", "after.toml", "u.bp", cwd=tmp_path)
+    assert refused.code != 0 and "after/q.mp4 is there already; give --overwrite" in refused.err, refused.text
+    (tmp_path / "none.toml").write_text("[time]\ndt = 1.0\n")
+    refused = mpi_run.tailrace("render", "none.toml", "u.bp", cwd=tmp_path)
+    assert refused.code != 0 and "none.toml: has no [[picture]]" in refused.err, refused.text
