@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ VIEWS: dict[str, Vector3] = {
     "z": (0.0, 0.0, 1.0),
 }
 _ANGLE = 30.0  # degrees from the lower to the upper edge of the picture
+_EDGE = 6  # pixels around a part of a picture, for the width of lines
 _ROOM = 1.12  # around what is seen
 
 
@@ -42,6 +44,13 @@ class Camera:
         away = np.array(point) - position
         scale = size[1] / (self.height or -2 * float(away @ towards) * math.tan(math.radians(_ANGLE / 2)))
         return size[0] / 2 + float(away @ right) * scale, size[1] / 2 - float(away @ top) * scale
+
+    def cut(self, corners: Sequence[Vector3], size: tuple[int, int]) -> tuple[int, int, int, int]:
+        """The part of a picture of `size` that shows what is between corners: left, top, right, bottom. Local."""
+        places = np.array([self.seen_at(corner, size) for corner in corners])
+        left, top = (int(one) for one in np.floor(places.min(axis=0)) - _EDGE)
+        right, bottom = (int(one) for one in np.ceil(places.max(axis=0)) + _EDGE)
+        return max(left, 0), max(top, 0), min(right, size[0]), min(bottom, size[1])
 
     def told(self) -> dict[str, Any]:
         """For the program that draws."""

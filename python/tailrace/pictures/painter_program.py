@@ -80,10 +80,12 @@ class Canvas:
                 _add_slice(self._renderer, self._folder, layer)
         if request["box"]:
             _add_box(self._renderer, request["box"], request["lines"])
+        left, top, right, bottom = request["cut"]
+        self._window.SetSize(right - left, bottom - top)
         _look(self._renderer, request["camera"])
-        self._window.SetSize(*request["size"])
+        _cut(self._renderer, request["cut"], request["size"])
         self._window.Render()
-        self._write(*request["size"])
+        self._write(right - left, bottom - top)
 
     def _write(self, columns: int, rows: int) -> None:
         from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -98,23 +100,21 @@ class Canvas:
 
 
 def _add_surface(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
-    from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+    from vtkmodules.util.numpy_support import numpy_to_vtk
     from vtkmodules.vtkCommonDataModel import vtkImageData
     from vtkmodules.vtkFiltersCore import vtkFlyingEdges3D
 
-    values = np.load(folder / layer["values"])
+    values, colour = (np.load(folder / layer[name]) for name in ("values", "colour"))
     image = vtkImageData()
     image.SetDimensions(*reversed(values.shape))
     about = image.GetPointData()
     about.SetScalars(numpy_to_vtk(values.ravel()))
-    for name in ("gradient", "colour"):
-        array = np.load(folder / layer[name])
-        added = numpy_to_vtk(array.reshape(values.size, -1) if name == "gradient" else array.ravel())
-        added.SetName(name)
-        about.AddArray(added)
+    added = numpy_to_vtk(colour.ravel())
+    added.SetName("colour")
+    about.AddArray(added)
     contour = vtkFlyingEdges3D()
     contour.SetInputData(image)
-    contour.ComputeNormalsOff()
+    contour.ComputeNormalsOn()
     contour.ComputeGradientsOff()
     contour.ComputeScalarsOff()
     contour.InterpolateAttributesOn()
@@ -122,19 +122,40 @@ def _add_surface(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
         contour.SetValue(number, value)
     contour.Update()
     surface = contour.GetOutput()
-    if surface.GetNumberOfPoints() == 0:
-        return
-    # Surfaces are found in numbers of nodes, so a stretched grid is as good as another.
-    points = vtk_to_numpy(surface.GetPoints().GetData()).astype(np.float64)
-    for d, axis in enumerate("xyz"):
-        along = np.load(folder / layer[axis])
-        points[:, d] = np.interp(points[:, d], np.arange(len(along)), along)
-    surface.GetPoints().SetData(numpy_to_vtk(points, deep=True))
-    slopes = vtk_to_numpy(surface.GetPointData().GetArray("gradient")).astype(np.float64)
+    if surface.GetNumberOfPoints() > 0:
+        _place(surface, [np.load(folder / layer[axis]) for axis in "xyz"], layer["own"])
+        _add(renderer, surface, folder, layer, lit=True)
+
+
+def _place(surface: Any, places: list[Any], own: list[list[int]]) -> None:
+    """Put a surface that was found in numbers of nodes to its place, so that a stretched grid is as good as another.
+
+    :param places: the coordinates of the nodes in x, y, z.
+    :param own: the first and the last node of the cells that are kept; the others belong to neighbours, and are there
+        for the slopes at the ends.
+    """
+    from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray, vtk_to_numpy
+    from vtkmodules.vtkCommonDataModel import vtkCellArray
+
+    nodes = vtk_to_numpy(surface.GetPoints().GetData())
+    inside = np.ones(len(nodes), bool)
+    for d, (first, last) in enumerate(own):
+        inside &= (nodes[:, d] >= first) & (nodes[:, d] <= last)
+    triangles = vtk_to_numpy(surface.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+    kept = np.ascontiguousarray(triangles[inside[triangles].all(axis=1)])
+    cells = vtkCellArray()
+    cells.SetData(3, numpy_to_vtkIdTypeArray(kept.astype(np.int64).ravel(), deep=True))
+    surface.SetPolys(cells)
+    slopes = vtk_to_numpy(surface.GetPointData().GetNormals()).astype(np.float64)
+    points = np.empty(nodes.shape)
+    for d, along in enumerate(places):
+        numbers = np.arange(len(along))
+        points[:, d] = np.interp(nodes[:, d], numbers, along)
+        slopes[:, d] /= np.interp(nodes[:, d], numbers, np.gradient(along))
     lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
-    normals = numpy_to_vtk((-slopes / np.where(lengths > 0, lengths, 1)).astype(np.float32), deep=True)
+    surface.GetPoints().SetData(numpy_to_vtk(points, deep=True))
+    normals = numpy_to_vtk((slopes / np.where(lengths > 0, lengths, 1)).astype(np.float32), deep=True)
     surface.GetPointData().SetNormals(normals)
-    _add(renderer, surface, folder, layer, lit=True)
 
 
 def _add_slice(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
@@ -209,6 +230,19 @@ def _look(renderer: Any, told: dict[str, Any]) -> None:
     camera.SetParallelScale(told["height"] / 2 or 1.0)
     camera.SetViewAngle(told["angle"])
     camera.SetClippingRange(told["near"], told["far"])  # the same on all ranks, or depths could not be compared
+
+
+def _cut(renderer: Any, cut: list[int], size: list[int]) -> None:
+    """See a part of the picture only, columns and rows from the upper left corner, with the pixels of the whole."""
+    from vtkmodules.vtkCommonTransforms import vtkTransform
+
+    left, top, right, bottom = cut
+    columns, rows = size
+    wide, high = (right - left) / columns, (bottom - top) / rows
+    seen = vtkTransform()  # VTK takes the window, a part here, for the whole width
+    seen.Translate(-((left + right) / columns - 1) / wide, -(1 - (top + bottom) / rows) / high, 0)
+    seen.Scale(1 / high, 1 / high, 1)
+    renderer.GetActiveCamera().SetUserTransform(seen)
 
 
 if __name__ == "__main__":

@@ -99,17 +99,37 @@ class Drawing:
         columns, rows = self.scene.size
         camera = camera_of(self.scene.view, self.scene.up, lengths, columns / rows, self.scene.orbit * step.time)
         parts = [self._part(number, layer, step) for number, layer in enumerate(self.scene.layers)]
+        size = (columns * SMOOTH, rows * SMOOTH)
+        cut = camera.cut(self._corners(first), size)
         request = {
             "layers": [one for one in parts if one],
-            "size": [columns * SMOOTH, rows * SMOOTH],
+            "size": size,
+            "cut": cut,
             "camera": camera.told(),
             "background": self.scene.theme.paper,
             "lines": self.scene.theme.lines,
-            "box": lengths if comm.rank == 0 else None,
+            "box": lengths,  # each rank draws what is before its own part
         }
         drawn = agree(comm, lambda: self._painter.draw(request))
-        whole = compose(comm, *drawn)
+        whole = compose(comm, *_uncut(drawn, cut, size, self.scene.theme))
         return None if whole is None else self._finish(whole, step, camera, lengths)
+
+    def _corners(self, field: Field) -> list[Vector3]:
+        """Those of the box of this rank's cells; of an empty part the corner of the whole."""
+        assert self._neighbours is not None
+        ends = []
+        for d in range(3):
+            own = self._own(field, d)
+            along = coordinates_of(field, d, self._neighbours.places(d))[own]
+            ends.append((float(along[0]), float(along[-1])) if len(along) else (0.0, 0.0))
+        return [(x, y, z) for x in ends[0] for y in ends[1] for z in ends[2]]
+
+    def _own(self, field: Field, d: int) -> slice:
+        """Of the nodes around this rank's part along a direction those of its cells."""
+        assert self._neighbours is not None
+        start, count = field.operators.box(field.centred)
+        size, kind = field.operators.shape(field.centred)[d], field.operators.grid.boundaries[d]
+        return inner(self._neighbours.places(d), start[d], count[d], size, periodic=kind == "periodic")
 
     def _finish(self, whole: NDArray[np.uint8], step: Step, camera: Camera, lengths: Vector3) -> NDArray[np.uint8]:
         bars = []
@@ -154,25 +174,21 @@ class Drawing:
 
     def _surface(self, number: int, values: Field, around: NDArray[Any], tint: NDArray[Any]) -> dict[str, Any] | None:
         assert self._neighbours is not None
-        start, count = values.operators.box(values.centred)
-        shape, kinds = values.operators.shape(values.centred), values.operators.grid.boundaries
         nodes = [self._neighbours.places(d) for d in range(3)]
-        own = [inner(nodes[d], start[d], count[d], shape[d], periodic=kinds[d] == "periodic") for d in range(3)]
+        own = [self._own(values, d) for d in range(3)]
         cut = (own[2], own[1], own[0])
-        part = np.ascontiguousarray(around[cut])
+        part = around[cut]
         levels = self.chosen[f"levels {number}"]
         if min(part.shape) < 2 or not any(part.min() < level < part.max() for level in levels):
             return None
-        along = [coordinates_of(values, d, nodes[d]) for d in range(3)]
-        slopes = [np.gradient(around, along[d], axis=2 - d)[cut] for d in range(3)]
         keep, name = self._painter.keep, f"layer{number}"
         return {
             "kind": "surface",
             "levels": levels,
-            "values": keep(f"{name}-values", part),
-            "gradient": keep(f"{name}-gradient", np.stack(slopes, axis=-1).astype(np.float32)),
-            "colour": keep(f"{name}-colour", np.ascontiguousarray(tint[cut])),
-            **{axis: keep(f"{name}-{axis}", along[d][own[d]]) for d, axis in enumerate("xyz")},
+            "values": keep(f"{name}-values", around),
+            "colour": keep(f"{name}-colour", tint),
+            "own": [[one.start, one.stop - 1] for one in own],
+            **{axis: keep(f"{name}-{axis}", coordinates_of(values, d, nodes[d])) for d, axis in enumerate("xyz")},
             **self._coloured(number),
         }
 
@@ -180,15 +196,12 @@ class Drawing:
         assert self._neighbours is not None
         d = "xyz".index(layer.axis)
         start, count = values.operators.box(values.centred)
-        shape, kinds = values.operators.shape(values.centred), values.operators.grid.boundaries
         node = int(np.abs(np.asarray(values.grid.coordinates[d]) - layer.place).argmin())
         around = self._neighbours.extended(values.data)
         nodes = [self._neighbours.places(e) for e in range(3)]
         if not start[d] <= node < start[d] + count[d]:
             return None
-        own: list[Any] = [
-            inner(nodes[e], start[e], count[e], shape[e], periodic=kinds[e] == "periodic") for e in range(3)
-        ]
+        own = [self._own(values, e) for e in range(3)]
         at = int(np.flatnonzero(nodes[d] == node)[0])
         own[d] = slice(at, at + 1)
         part = np.ascontiguousarray(around[own[2], own[1], own[0]])
@@ -211,6 +224,18 @@ class Drawing:
     def close(self) -> None:
         """End the program that draws. Local."""
         self._painter.close()
+
+
+def _uncut(
+    drawn: tuple[Any, Any], cut: tuple[int, int, int, int], size: tuple[int, int], theme: Theme
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Colours and depths of the whole picture, of which a rank has drawn a part."""
+    left, top, right, bottom = cut
+    colours = np.empty((size[1], size[0], 3), np.uint8)
+    colours[...] = np.round(np.array(theme.paper) * 255)
+    depths = np.ones((size[1], size[0]), np.float32)
+    colours[top:bottom, left:right], depths[top:bottom, left:right] = drawn
+    return colours, depths
 
 
 def quantity(step: Step, name: str) -> Field:

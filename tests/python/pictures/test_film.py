@@ -171,7 +171,11 @@ def test_wrong_blocks(tmp_path, change, words):
 
 def test_the_same_pictures_inside_beside_and_after(tmp_path):
     """Of a run on two ranks, of the velocity that it streams, and of the velocity that it stores, on three."""
-    block = PICTURE.replace('slice = "ux"', 'slice = "lambda2"')
+    layers = [
+        '{ surface = "q", values = [0.2], colour = "uz", range = [-0.5, 0.5] }',
+        '{ slice = "lambda2", at = { z = 1.0 }, range = [-1.0, 1.0] }',
+    ]
+    block = PICTURE.partition("layers")[0] + f"layers = [{', '.join(layers)}]\n"
     output = '[[output]]\nname = "u"\nfields = ["ux", "uy", "uz"]\nevery = 1\nengine = "{engine}"\n'
     stream = output.replace("name =", 'path = "sst:live"\nname =').replace("{engine}", "sst")
     case = cases.write_case(
