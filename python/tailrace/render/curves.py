@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Curve:
     :param panel: the quantity; curves of the same quantity are drawn over each other.
     :param x: the places of the values, or the edges of bins, one more than values.
     :param label: the file and the step, for the legend. It chooses the colour.
-    :param note: the time, behind the title if there is only one label.
+    :param note: the time, behind the title if all curves have the same, else behind the label.
     """
 
     panel: str
@@ -89,6 +89,7 @@ def draw_curves(curves: Sequence[Curve], scales: Scales) -> Figure:
         )
     if not any(_drawable(curve, scales).any() for curve in curves):
         raise PlotError(f"{', '.join(panels)}: there is no {_shown(scales)}")
+    curves, note = _told(curves)
     labels = list(dict.fromkeys(curve.label for curve in curves))
     colours = dict(zip(labels, _colours(len(labels)), strict=True))
     columns = 1 if len(panels) <= 3 else 2 if len(panels) <= 8 else 3
@@ -99,12 +100,23 @@ def draw_curves(curves: Sequence[Curve], scales: Scales) -> Figure:
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
             own = [curve for curve in curves if curve.panel == panel]
-            _draw_panel(axes, panel, own, colours, scales, alone=len(labels) == 1)
+            _draw_panel(axes, panel, own, colours, scales, note)
         for spare in grid[len(panels) :]:
             spare.remove()
         if len(labels) > 1:
             _legend(figure, grid[: len(panels)], labels)
     return figure
+
+
+def _told(curves: Sequence[Curve]) -> tuple[list[Curve], str]:
+    """The curves, and the time of all of them; where it differs, their labels tell it."""
+    notes = {curve.note for curve in curves}
+    if len(notes) == 1:
+        return list(curves), notes.pop()
+    told = [
+        curve if curve.note in curve.label else replace(curve, label=f"{curve.label}, {curve.note}") for curve in curves
+    ]
+    return told, ""
 
 
 def _colours(count: int) -> list[Any]:
@@ -123,10 +135,10 @@ def _legend(figure: Figure, panels: Iterable[Axes], labels: Sequence[str]) -> No
 
 
 def _draw_panel(
-    axes: Axes, panel: str, curves: Sequence[Curve], colours: dict[str, Any], scales: Scales, *, alone: bool
+    axes: Axes, panel: str, curves: Sequence[Curve], colours: dict[str, Any], scales: Scales, note: str
 ) -> None:
     name = TITLES.get(panel, panel)
-    axes.set_title(plain(name) + (f",  {curves[0].note}" if alone and curves[0].note else ""), **TITLE)
+    axes.set_title(plain(name) + (f",  {note}" if note else ""), **TITLE)
     axes.set_xlabel(plain(curves[0].x_label))
     if not any(_drawable(curve, scales).any() for curve in curves):
         axes.text(0.5, 0.5, f"no {_shown(scales)}", transform=axes.transAxes, ha="center", va="center")

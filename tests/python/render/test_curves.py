@@ -71,8 +71,13 @@ def test_steps_and_files_over_each_other(results, tmp_path):
     assert len(figure.legends[0].get_texts()) == 2
     figure, _ = drawn(results, other)
     first, second = figure.axes[0].lines
-    assert (first.get_label(), second.get_label()) == ("results", "other")
+    assert (first.get_label(), second.get_label()) == ("results, t = 1", "other, t = 2.5")  # not of one time
     assert first.get_color() != second.get_color()
+    with tr.open(tmp_path / "same.h5", "w", grid=BOX) as out:
+        out.write_step(1.0, index=9, lists={"k": K[:4], "energy": K[:4] + 1})
+    figure, _ = drawn(results, tmp_path / "same.h5")
+    assert [line.get_label() for line in figure.axes[0].lines] == ["results", "same"]
+    assert figure.axes[0].get_title(loc="left") == "energy,  t = 1"
     np.testing.assert_array_equal(xy(second), [K[:4], K[:4] + 1])
     figure, _ = drawn(results, times=[0.6], columns=["energy"])
     np.testing.assert_array_equal(xy(figure.axes[0].lines[0])[1], 2 * np.exp(-K))
