@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import Error, InputError
@@ -137,10 +138,11 @@ class Picture(Consumer):
         """Complete the film. Closing twice does nothing."""
         self._drawing.close()
         film, rows, self._rows = self._film, self._rows, None
-        if film is not None:
-            film.close()
-        if rows is not None:
-            rows.close()
+        with suppress(Error, OSError) if self._off else nullcontext():  # what failed has been told
+            if film is not None:
+                film.close()
+            if rows is not None:
+                rows.close()
 
     def report(self) -> None:
         """Print how long the film is, and what its fields would have taken."""

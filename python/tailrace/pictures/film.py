@@ -142,7 +142,5 @@ def _av() -> Any:
 def _failures(path: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        if isinstance(error, IoError):
-            raise
+    except (OSError, _av().FFmpegError) as error:
         raise IoError(f"cannot write {path}: {error.strerror or error}") from error

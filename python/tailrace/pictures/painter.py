@@ -26,17 +26,25 @@ class Painter:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="tailrace-picture-")
         self._program: subprocess.Popen[str] | None = None
+        self._failure = ""  # why an array could not be handed over
 
     def keep(self, name: str, values: Any) -> str:
-        """Hand over an array; returns its name in a request."""
-        np.save(Path(self._folder.name) / f"{name}.npy", values)
+        """Hand over an array; returns its name in a request. What fails is raised by `draw`."""
+        try:
+            np.save(Path(self._folder.name) / f"{name}.npy", values)
+        except OSError as error:
+            self._failure = self._failure or f"cannot write to {self._folder.name}: {error.strerror or error}"
         return f"{name}.npy"
 
     def draw(self, request: dict[str, Any]) -> tuple[Any, Any]:
         """Colours (rows, columns, 3) and depths (rows, columns) of a request.
 
-        :raises PainterError: VTK or its graphics library is missing or fails. The next picture is tried anew.
+        :raises PainterError: VTK or its graphics library is missing or fails, or there is no space for the arrays. The
+            next picture is tried anew.
         """
+        failure, self._failure = self._failure, ""
+        if failure:
+            raise PainterError(failure)
         program = self._program = self._program or self._begin()
         assert program.stdin is not None and program.stdout is not None
         try:
@@ -51,7 +59,10 @@ class Painter:
         if answer.strip():
             raise PainterError(answer.strip())
         folder = Path(self._folder.name)
-        return np.load(folder / "colours.npy"), np.load(folder / "depths.npy")
+        try:
+            return np.load(folder / "colours.npy"), np.load(folder / "depths.npy")
+        except (OSError, ValueError) as error:
+            raise PainterError(f"cannot read what was drawn: {error}") from None
 
     def _begin(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-P", str(Path(__file__).with_name("painter_program.py")), self._folder.name]
