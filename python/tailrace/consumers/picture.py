@@ -61,7 +61,11 @@ class Picture(Consumer):
         self._off = ""  # why no more pictures are drawn
         self._film: Film | None = None
         self._rows: TimeSeries | None = None
-        on_root(self._comm, lambda: self._open(resumed))
+        try:
+            on_root(self._comm, lambda: self._open(resumed))
+        except PainterError as error:
+            self._off = str(error)
+            say(f"warning: picture '{section.name}' is switched off: {error}")
         self.left_out = 0
         self._last = on_root(self._comm, lambda: last_step(section.table_path) if resumed is not None else None)
 

@@ -12,6 +12,8 @@ from tailrace.core import InputError, IoError
 from tailrace.files.marks import FILM, why_foreign
 from tailrace.files.whole import sync
 
+from .painter import PainterError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -29,7 +31,8 @@ class Film:
     :param size: columns and rows, even numbers.
     :param rate: frames in a second.
     :param kept: so many frames of the film that is there stay, and the new ones follow; 0: it is replaced.
-    :raises InputError: PyAV is missing, or the film that is there has fewer frames.
+    :raises PainterError: PyAV is missing.
+    :raises InputError: the film that is there has fewer frames.
     :raises IoError: the disk is full or gone, or the file there is no film of Tailrace.
     """
 
@@ -132,7 +135,7 @@ def _av() -> Any:
     try:
         import av
     except ImportError as error:
-        raise InputError(
+        raise PainterError(
             f"films are made by PyAV, which does not load ({error}); install the extra: pip install 'tailrace[render]'"
         ) from None
     return av

@@ -133,6 +133,18 @@ def test_what_cannot_be_drawn_does_not_stop_the_run(tmp_path):
     assert "tailrace[render]" in result.text and "3 pictures of 'q' are left out" in result.text
 
 
+def test_without_the_library_of_films_the_run_goes_on(tmp_path):
+    case = cases.write_case(tmp_path, "mixed", steps=4, extra=PICTURE)
+    block = tmp_path / "block"
+    block.mkdir()
+    (block / "av.py").write_text("raise ImportError('none here')\n")
+    result = mpi_run.finish(
+        mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path, {"PYTHONPATH": str(block)}), 60
+    )
+    assert result.code == 0, result.text
+    assert "warning: picture 'q' is switched off: films are made by PyAV, which does not load" in result.text
+
+
 def test_a_program_that_draws_may_crash(tmp_path):
     """The picture is lost, and the next one is drawn by a new program."""
     case = cases.write_case(tmp_path, "mixed", steps=100000, dt=1e-4, extra=PICTURE)
