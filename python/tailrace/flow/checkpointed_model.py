@@ -73,7 +73,7 @@ class CheckpointedModel(Model):
         if self.resumed_from:
             self.say(f"resuming from {self.resumed_from.path}: step {self.step}, t = {self.time:g}")
             if self.at_end:
-                self.say("note: this is the end of the run already; give a later time.end or time.steps to go on")
+                self.say("this is the end of the run already; give a later time.end or time.steps to go on")
         self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
         self.bytes_checkpoints = 0  # of this rank
 
