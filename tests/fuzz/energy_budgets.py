@@ -85,7 +85,8 @@ def residual_of(text: str, place: Path) -> tuple[float, str]:
     (place / "input.i3d").write_text(text)
     case = read_input(place / "input.i3d")[0]
     diagnostics = case.diagnostics.model_copy(update={"every": 1, "path": str(place / "rows.csv")})
-    case = case.model_copy(update={"diagnostics": diagnostics, "output": [], "analysis": []})
+    checkpoint = case.checkpoint.model_copy(update={"path": str(place / "checkpoints")})
+    case = case.model_copy(update={"diagnostics": diagnostics, "checkpoint": checkpoint, "output": [], "analysis": []})
     with tr.Simulation(case, MPI.COMM_SELF, overwrite=True) as simulation:
         for _ in simulation.steps():
             pass

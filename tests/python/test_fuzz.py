@@ -77,9 +77,15 @@ def test_seeds_of_the_native_fuzzers(tmp_path: Path):
         assert sizes and max(sizes) <= 65536, "longer ones are cut"
 
 
-def test_the_energy_of_random_inputs_is_balanced():
-    """Of all flows, schemes and forces that inputs of Xcompact3D can have: what is left is below 0.1 %."""
+def test_the_energy_of_random_inputs_is_balanced(tmp_path: Path):
+    """Of all flows, schemes and forces that inputs of Xcompact3D can have: what is left is below 0.1 %.
+
+    Nothing is written where the command is started.
+    """
     command = [sys.executable, str(FUZZ / "energy_budgets.py"), "--cases", "10"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=200, env=mpi_run.environment())
+    result = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=200, env=mpi_run.environment()
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "10 inputs from seed 0: largest" in result.stdout and "0 above 0.001" in result.stdout
+    assert not list(tmp_path.iterdir())

@@ -78,7 +78,7 @@ class Picture(Consumer):
             self._film = Film(section.film_path, section.size, section.rate, kept)
 
     def take(self, step: Step) -> None:
-        """Draw a step, unless the table has it already."""
+        """Draw a step, if the table does not have it."""
         if self._off or (self._last is not None and step.index <= self._last):
             return
         try:

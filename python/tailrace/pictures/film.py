@@ -80,7 +80,7 @@ class Film:
             )
 
     def _keep(self, count: int) -> None:
-        """Take over frames as they are encoded; another version of the encoder may need to encode them anew."""
+        """Take over frames as they are encoded; frames of another version of the encoder are encoded again."""
         with _av().open(str(self.path)) as old:
             stream = old.streams.video[0]
             alike = stream.codec_context.extradata == self._stream.codec_context.extradata

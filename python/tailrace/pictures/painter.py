@@ -40,7 +40,7 @@ class Painter:
         """Colours (rows, columns, 3) and depths (rows, columns) of a request.
 
         :raises PainterError: VTK or its graphics library is missing or fails, or there is no space for the arrays. The
-            next picture is tried anew.
+            next picture is tried again.
         """
         failure, self._failure = self._failure, ""
         if failure:

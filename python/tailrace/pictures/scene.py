@@ -241,7 +241,7 @@ def _uncut(
 def quantity(step: Step, name: str) -> Field:
     """A field of a step, the size of a vector, or what follows from the velocity. Collective.
 
-    :raises InputError: there is none of that name.
+    :raises InputError: the step does not have it.
     """
     if name in DERIVED and name not in step:
         return DERIVED[name](step.vector("u"))

@@ -1,4 +1,4 @@
-"""A run that ends before its end says which checkpoint it can go on from, or that there is none."""
+"""A run that ends early names the checkpoint to resume, if it has one."""
 
 from __future__ import annotations
 
