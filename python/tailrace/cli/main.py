@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailrace.files.command_line import take
 from tailrace.text import reason, visible
 
 from . import analyse as cli_analyse
@@ -126,6 +127,7 @@ def run(
     if directory is not None:
         case, beside = case.absolute(), [cli_analyse.absolute_script(word) for word in beside]
         enter(directory)
+        say(f"note: files are relative to {directory}")
     loaded, notes = load(case, overrides)
     command = ["run", str(case), *(f"--set={text}" for text in overrides)]
     command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
@@ -314,6 +316,12 @@ def _inspection() -> ModuleType:
 app.command()(flags)
 
 
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def resume() -> None:
+    """What one may look for."""
+    fail("a run is gone on with by: tailrace run CASE --resume")
+
+
 @app.command()
 def doctor() -> None:
     """Show what this machine offers and what is missing."""
@@ -324,6 +332,7 @@ def doctor() -> None:
 
 def main() -> None:
     """Entry point of the command."""
+    take()
     with streams.watched():
         for word in sys.argv[1:]:
             try:

@@ -48,6 +48,9 @@ class AveragesTable(Consumer):
         if resumed is None:
             for line in model.concerns():
                 self._say(f"warning: {line}")
+        else:  # the next row may be far away
+            for line in self._warnings.look_at_step(model.step, model.time, model.rate(), model.dt):
+                self._say(line)
         nx, ny, nz = model.shape
         title = f"{case.case.name}: Re = {case.case.reynolds:g}, {nx} x {ny} x {nz} nodes, {case.time.scheme}"
 

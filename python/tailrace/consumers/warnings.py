@@ -88,11 +88,22 @@ class Warnings:
         if not dt > 0 or not all(math.isfinite(numbers[name]) for name in _NEEDED):
             return []  # the run is about to end with an error that says more
         found = {"resolution": self._of_resolution(numbers), "step": self._of_step(numbers["cfl"] / dt, dt)}
+        return self._new(found, int(numbers["step"]), numbers["time"])
+
+    def look_at_step(self, step: int, time: float, rate: float, dt: float) -> list[str]:
+        """Those about the size of the next step, which a run that goes on may have got by another case.
+
+        :param rate: the largest sum |u_d| / h_d of the velocity.
+        """
+        return self._new({"step": self._of_step(rate, dt)}, step, time)
+
+    def _new(self, found: Mapping[str, tuple[float, str]], step: int, time: float) -> list[str]:
+        """Of what is found that which was not said yet, or is much worse now."""
         lines = []
         for kind, (badness, text) in found.items():
             if not text:
                 continue
-            text = f"warning: step {int(numbers['step'])}, t = {numbers['time']:.4g}: {text}"
+            text = f"warning: step {step}, t = {time:.4g}: {text}"
             if badness > self._worst.get(kind, (0.0, ""))[0]:
                 self._worst[kind] = (badness, text)
             if badness > _WORSE * self._said.get(kind, 0.0):

@@ -6,17 +6,15 @@ Series and checkpoints have it as attributes, time series as comments above thei
 from __future__ import annotations
 
 import datetime
-import shlex
 import socket
-import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from tailrace.core import build_info
 from tailrace.text import visible
 
 from .case_parts import CHANGES
+from .command_line import command
 
 KEYS = ("made_by", "version", "commit", "date", "host", "ranks", "mpi", "command", "run", "source", CHANGES, "case")
 _CASE = "case"
@@ -40,13 +38,6 @@ def of_program(made_by: str, ranks: int) -> dict[str, Any]:
         "command": command(),
     }
     return {key: value for key, value in found.items() if value != ""}
-
-
-def command() -> str:
-    """The command line of this program."""
-    program = Path(sys.argv[0]).name
-    name = "tailrace" if program in ("tailrace", "__main__.py") else sys.argv[0]
-    return shlex.join([name, *sys.argv[1:]])
 
 
 def comments(provenance: Mapping[str, Any]) -> list[str]:

@@ -117,7 +117,7 @@ class Model:
         else:
             self._initialise(flow)
         self._set_coriolis(self.time)
-        self._time_step.begin(self._rate)
+        self._time_step.begin(self.rate)
         if self._forces:
             self.flow.add_force()
             self._forced = True
@@ -246,7 +246,7 @@ class Model:
         """What an output says about the run, so that it can be analysed without the case. Local."""
         return about_of(self.case)
 
-    def _rate(self) -> float:
+    def rate(self) -> float:
         """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite."""
         velocity = [self.flow.velocity(i) for i in range(3)]
         inverse = [
@@ -284,7 +284,7 @@ class Model:
         for d in range(3) if self._forced else ():
             pull[d] += max(map(abs, self._extremes(self.flow.force(d))))
         x, y, z = pull
-        state = first_step.FirstState(self.dt, self._rate(), (x, y, z))
+        state = first_step.FirstState(self.dt, self.rate(), (x, y, z))
         return [*self._remarks, *first_step.concerns(self.case, self.grid, state)]
 
     def _extremes(self, values: NDArray[Any]) -> tuple[float, float]:
@@ -344,7 +344,7 @@ class Model:
         if self._forced:
             self._set_force(0.0)  # of the present time: that of the last stage is another one
         self.velocity_changed()
-        self._time_step.limit(self._rate)
+        self._time_step.limit(self.rate)
 
     def velocity_changed(self) -> None:
         """Forget what is known of the former velocity. Local."""
@@ -358,7 +358,7 @@ class Model:
 
         :returns: its size.
         """
-        self._time_step.update(self.step, self._rate)
+        self._time_step.update(self.step, self.rate)
         dt, after = next_step(self.time, self.dt, targets or [])
         if not after > self.time:
             self.check_finite()

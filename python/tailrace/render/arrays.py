@@ -17,6 +17,7 @@ from .curves import Curve
 from .quantities import unknown
 from .slices import draw_image, edges_of
 from .style import AXES, PlotError
+from .thin import points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,8 +150,8 @@ def numbers(stored: Series) -> list[str]:
 
 
 def numbers_of(step: StoredStep) -> list[str]:
-    """The names of the numbers of a step."""
-    return [name for name, one in step.scalars.items() if not isinstance(one, str)]
+    """The names of the numbers of a step, and of its fields of one point."""
+    return [*(name for name, one in step.scalars.items() if not isinstance(one, str)), *points(step)]
 
 
 def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curve]:
@@ -159,11 +160,17 @@ def number_curves(stored: Series, names: Sequence[str], label: str) -> list[Curv
     for name in names:
         if name not in there:
             raise PlotError(f"{stored.path}: {unknown('number', name, there)}")
-    rows = [step.scalars for step in stored.steps]
-    return [
-        Curve(name, stored.times, np.array([float(row.get(name, np.nan)) for row in rows]), "time", label)
-        for name in names or there
-    ]
+    rows = [_row(step, names or there) for step in stored.steps]
+    return [Curve(name, stored.times, np.array([row[name] for row in rows]), "time", label) for name in names or there]
+
+
+def _row(step: StoredStep, names: Sequence[str]) -> dict[str, float]:
+    """Numbers of a step; NaN for those that it does not have."""
+    there, scalars = numbers_of(step), step.scalars
+    return {
+        name: np.nan if name not in there else float(scalars[name] if name in scalars else step.read(name)[0, 0, 0])
+        for name in names
+    }
 
 
 def draw_table(step: StoredStep, name: str) -> Figure:

@@ -14,6 +14,7 @@ from .computed import default_field
 from .plot import Options, is_table, kind_of_series
 from .quantities import default_name, known_names
 from .stored import chosen_steps, open_stored
+from .thin import lines
 
 if TYPE_CHECKING:
     from tailrace.steps.abscissae import Kind
@@ -70,6 +71,8 @@ def _drawn(step: StoredStep, path: str, kind: Kind, options: Options) -> tuple[s
         planes = arrays.lists(step, 2)
         name = next(iter(planes)) if planes and not known_names(step) else default_name(step)
         return name, [name]
+    if kind == "profile" and (along := lines(step)):
+        return "the fields along their line", along
     found = arrays.ordinates(step, path, [], None, options.axis) if arrays.lists(step, 1) else []
     same = [one for one in found if one.kind == kind]
     if not same or (known_names(step) and not any(one.over in arrays.lists(step, 1) for one in same)):

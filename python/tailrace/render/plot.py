@@ -28,10 +28,12 @@ from .channel import Profiles, draw_channel, is_channel, read_channel
 from .computed import computed_curve
 from .curves import Curve, Scales, draw_curves, slope
 from .isosurface import draw_isosurface
+from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
 from .slices import draw_plane, read_plane
 from .stored import check_there, chosen_steps, open_stored
 from .style import AXES, PlotError, check_picture, save
+from .thin import line_curve, lines, points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -229,11 +231,23 @@ def kind_of_series(stored: Series, options: Options) -> Kind:
     if names or options.x or _has_curves(step, options):
         found = arrays.ordinates(step, stored.path, names, options.x, options.axis)
         return arrays.chosen(stored.path, found, None, names)[0]
+    if thin := _kind_of_thin(step, options):
+        return thin
     if options.field is not None or known_names(step) or arrays.lists(step, 2):
         return "slice"
     if arrays.numbers(stored):
         return "time-series"
     raise PlotError(f"{stored.path}: has no field, no array and no number in step {step.index}")
+
+
+def _kind_of_thin(step: StoredStep, options: Options) -> Kind | None:
+    """The kind of a step all of whose fields are stored at one point, or along a line; None of another."""
+    if options.index is not None or options.at is not None:
+        return None
+    there = known_arrays(step)
+    if options.field is None and there and points(step) == there:
+        return "time-series"
+    return "profile" if there and lines(step) == there and options.field in (None, *there) else None
 
 
 def _has_curves(step: StoredStep, options: Options, kind: Kind | None = None) -> bool:
@@ -309,6 +323,10 @@ def _series_curves(path: Path, label: str, kind: Kind, options: Options) -> list
             if names or options.x or _has_curves(step, options, kind):
                 found = arrays.ordinates(step, stored.path, names, options.x, options.axis)
                 curves += arrays.stored_curves(step, arrays.chosen(stored.path, found, kind, names)[1], name, note)
+            elif kind == "profile" and (along := lines(step)) and (options.field in (None, *along)):
+                curves += [
+                    line_curve(step, stored.path, one, name, note) for one in along if options.field in (None, one)
+                ]
             else:
                 curves.append(computed_curve(step, stored.path, kind, options.field, options.axis, name, note))
         return curves

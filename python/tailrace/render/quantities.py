@@ -101,6 +101,11 @@ def arrays(step: StoredStep) -> list[str]:
     return [name for name in (*step.names, *step.derived) if not _stored(step, name).is_list]
 
 
+def stored_shape(step: StoredStep, name: str) -> Triple:
+    """The points of a stored array in x, y, z."""
+    return _stored(step, name).shape
+
+
 def _stored(step: StoredStep, name: str) -> Stored:
     return step.variables.get(step.stored_name(name)) or step.derived[name]
 

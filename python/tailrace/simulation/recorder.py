@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tailrace.flow.checkpoint import OpenCheckpoint
     from tailrace.flow.model import Model
 
-# What opens the consumers of a case, by the phase in which that is counted. A new kind of consumer has a line here.
-OPENERS: dict[str, Callable[[Opening], Sequence[Consumer]]] = {
-    "output": open_outputs,
-    "analysis": open_analyses,
-    "pictures": open_pictures,
-}
+# What opens the consumers of a case. A new kind of consumer has a line here.
+OPENERS: list[Callable[[Opening], Sequence[Consumer]]] = [
+    open_outputs,
+    open_analyses,
+    open_pictures,
+]
 
 
 class Recorder:
@@ -61,8 +61,8 @@ class Recorder:
         opening = Opening(model, self._operators, resumed, provenance, say)
         self.table = stack.enter_context(AveragesTable(model, resumed, provenance, say))
         self.consumers: list[Consumer] = [self.table]
-        for phase, open_all in OPENERS.items():
-            with timed(phase):
+        for open_all in OPENERS:
+            with timed("opening"):
                 self.consumers += open_all(opening)
         if checkpoint is not None:
             for consumer in self.consumers:
@@ -133,7 +133,7 @@ class Recorder:
         :param waited: those in which it had no processor.
         """
         waited = max(self._model.comm.allgather(waited))
-        names = ["diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
+        names = ["opening", "diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
         phases = spread(self._model.comm, {**dict.fromkeys(names, 0.0), **seconds})  # the same names on all ranks
         if self._model.comm.rank == 0:
             summary_table({name: times for name, times in phases.items() if times[2] > 0}, total)

@@ -7,6 +7,7 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, write
+from tailrace.render.others import others
 from tailrace.render.plot import Options, figures, plot
 from tailrace.render.style import PlotError
 
@@ -180,3 +181,52 @@ def test_files_of_different_kinds_have_different_pictures(results, box, tmp_path
         plot([results, box], tmp_path / "both.png")
     with pytest.raises(PlotError, match="--dt is for pictures of the kind time-series; this is a spectrum and a slice"):
         plot([results, box], dt=0.1)
+
+
+@pytest.fixture(scope="module")
+def thin(tmp_path_factory):
+    """What a probe and an output along a line store, and the whole fields."""
+    folder = tmp_path_factory.mktemp("thin")
+    place, more = {"x": 2 * np.pi / 16 * 3, "z": np.pi / 2}, {"engine": "hdf5", "every": 1, "fields": ["ux", "uy"]}
+    outputs = [
+        {"name": "probe", "path": str(folder / "probe.h5"), "at": {**place, "y": 2 * np.pi / 12 * 5}, **more},
+        {"name": "line", "path": str(folder / "line.h5"), "at": place, **more},
+        {"name": "whole", "path": str(folder / "whole.h5"), **more},
+    ]
+    case = tr.Case(
+        case={"reynolds": 100.0, "flow": "taylor-green"},
+        grid={"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3},
+        time={"dt": 0.05, "steps": 3},
+        output=outputs,
+        diagnostics={"path": str(folder / "time_series.csv")},
+        checkpoint={"path": str(folder / "checkpoints")},
+    )
+    tr.Simulation(case).run()
+    with tr.open(folder / "whole.h5") as whole:
+        stored = {name: np.stack([step.read(name) for step in whole]) for name in ("ux", "uy")}
+    return folder, stored
+
+
+def test_a_probe_is_drawn_over_time(thin):
+    folder, stored = thin
+    figure, name = drawn(folder / "probe.h5")
+    ux, uy = figure.axes
+    assert name == "probe-time-series.png"
+    assert (ux.get_title(loc="left"), ux.get_xlabel(), uy.get_title(loc="left")) == ("ux", "time", "uy")
+    np.testing.assert_allclose(xy(ux.lines[0])[0], [0, 0.05, 0.1, 0.15])
+    np.testing.assert_array_equal(xy(ux.lines[0])[1], stored["ux"][:, 2, 5, 3])
+    (alone,) = drawn(folder / "probe.h5", columns=["uy"])[0].axes
+    np.testing.assert_array_equal(xy(alone.lines[0])[1], stored["uy"][:, 2, 5, 3])
+
+
+def test_a_line_is_drawn_along_its_coordinate(thin):
+    folder, stored = thin
+    figure, name = drawn(folder / "line.h5")
+    ux, uy = figure.axes
+    assert (name, ux.get_title(loc="left"), ux.get_xlabel()) == ("line-profile.png", "ux,  t = 0.15", "y")
+    np.testing.assert_allclose(xy(uy.lines[0])[0], 2 * np.pi / 12 * np.arange(12))
+    np.testing.assert_array_equal(xy(uy.lines[0])[1], stored["uy"][-1, 2, :, 3])
+    (alone,) = drawn(folder / "line.h5", field="uy", steps=[0, 2])[0].axes
+    for curve, number in zip(alone.lines, (0, 2), strict=True):
+        np.testing.assert_array_equal(xy(curve)[1], stored["uy"][number, 2, :, 3])
+    assert others(folder / "line.h5", Options()) == others(folder / "probe.h5", Options()) == ""

@@ -56,7 +56,7 @@ def test_the_consumer_of_the_page_sees_the_steps_of_a_run(tmp_path):
     (package / "consumers/extremes.py").write_text(consumer)
     recorder = package / "simulation/recorder.py"
     insert(recorder, "from tailrace.consumers.opening", "from tailrace.consumers.extremes import open_extremes\n")
-    opened = "Sequence[Consumer]]] = {"
+    opened = "Sequence[Consumer]]] = ["
     recorder.write_text(recorder.read_text().replace(opened, opened + line.strip(), 1))
 
     (tmp_path / "case.toml").write_text(CASE)

@@ -271,3 +271,12 @@ def test_what_a_run_wrote_goes_before_its_namelist(tmp_path, monkeypatch):
     assert mpi_run.tailrace("plot", ".", "-o", "ux.png", cwd=tmp_path).code == 0
     with xarray.open_dataset(".", engine="tailrace") as dataset:
         assert dataset.sizes["x"] == 16
+
+
+def test_a_new_time_step_is_looked_at_before_the_next_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    case = cases.write_case(tmp_path, steps=2, every=2, outputs=("hdf5",))
+    tr.Simulation(tr.load_case(case), MPI.COMM_SELF).run()
+    longer = tr.load_case(case, ["time.dt=5.0", "time.steps=4", "diagnostics.every=1000"])
+    tr.Simulation(longer, MPI.COMM_SELF, resume=True, change=True).run()
+    assert "warning: step 2, t =" in (said := capsys.readouterr().out) and "the time step 5 is above" in said

@@ -142,3 +142,16 @@ def test_what_is_known_of_a_program():
 
 def test_the_version():
     assert tr.__version__.count(".") == 2
+
+
+def test_the_command_is_that_of_the_user(tmp_path: Path):
+    """The ranks are started with other words, and in another directory."""
+    case = cases.write_case(tmp_path, steps=1, every=1, outputs=("hdf5",))
+    words = ("run", case.name, "-n", "2", "--directory", "there", "--set=case.reynolds=30")
+    result = mpi_run.tailrace(*words, cwd=tmp_path)
+    assert result.code == 0, result.text
+    assert "note: files are relative to there\n" in result.err
+    told = str(tr.open(tmp_path / "there/out.h5").attributes["command"])
+    assert told == f"tailrace run {case.name} -n 2 --directory there --set=case.reynolds=30"
+    wrong = mpi_run.tailrace("resume", case.name, "-n", "2", cwd=tmp_path)
+    assert wrong.code == 2 and "tailrace run CASE --resume" in wrong.err

@@ -15,7 +15,7 @@ import numpy as np
 
 from tailrace import machine
 from tailrace.core import build_info
-from tailrace.files.provenance import command
+from tailrace.files.command_line import command
 
 from ..records.records import Run
 from .job import LEFT_OUT, PARAMETERS

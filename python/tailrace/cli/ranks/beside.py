@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 from tailrace import processes
 from tailrace.core import FileLock, IoError  # does not start MPI
+from tailrace.files.command_line import hand_over
 from tailrace.files.regular import open_regular
 
 from . import launch, mpi_messages, pumps
@@ -71,6 +72,8 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
         stream = folder / "stream"
         first = launch.job(ranks, [*simulation, f"--beside-stream={stream}"], alone=False)
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
+        for _, environment, _ in (first, second):
+            hand_over(environment)
         with _Pair(first, ranks, second, analysis_ranks) as pair:
             return pair.wait()
     finally:

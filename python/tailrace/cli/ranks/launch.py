@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from tailrace import processes
+from tailrace.files.command_line import hand_over
 from tailrace.machine import physical_cores
 
 from . import pumps
@@ -79,6 +80,7 @@ def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) ->
     if present is not None or ranks == 1:
         return None
     command, environment, ask = job(ranks, arguments)
+    hand_over(environment)
     return _supervise(command, environment, ask if stops_itself else None, ranks)
 
 
