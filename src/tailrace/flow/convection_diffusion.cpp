@@ -41,14 +41,19 @@ ConvectionDiffusion<T>::ConvectionDiffusion(const Grid &grid, int direction, dou
     slope_.push_back(static_cast<T>(2 * viscosity * value)); // the gradient holds the factor -1/2
 }
 
-template <class T> void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n) const {
+template <class T>
+void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n,
+                                  const std::array<bool, tile_bundles> &left_out) const {
   for (int i = 0; i < 3; ++i)
     fill_ghosts(tile, i, n, sides_, i == direction_ ? Parity::odd : Parity::even, false);
   const auto with = [&](auto stretched, auto wide) {
-    for (int b = 0; b < tile.bundles; ++b)
+    for (int b = 0; b < tile.bundles; ++b) {
+      if (left_out[static_cast<std::size_t>(b)])
+        continue;
       for (int i = 0; i < 3; ++i)
         solve<decltype(stretched)::value, decltype(wide)::value>(
             i == direction_ ? normal_ : tangential_, tile.in[direction_][b], tile.in[i][b], tile.out[i][b], n);
+    }
   };
   const bool wide = normal_.diffusion.pair_count > 2;
   if (slope_.empty())
@@ -182,7 +187,13 @@ void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const Sol
   const BundleMemory<T> products[3] = {{n, memory[0]}, {n, memory[1]}, {n, memory[2]}};
   const BundleMemory<T> gradient(n, memory[3]), flux(n, memory[4]), diffusion(n, memory[5]);
   const auto chosen = solid.lanes_that_meet(range);
-  body(tile, n);
+  std::array<bool, tile_bundles> all_meet{};
+  for (std::size_t b = 0; b < tile_bundles; ++b) {
+    all_meet[b] = true;
+    for (int l = 0; l < lanes<T>; ++l)
+      all_meet[b] = all_meet[b] && chosen[b][l] != 0;
+  }
+  body(tile, n, all_meet);
   for (int i = 0; i < 3; ++i)
     for (int b = 0; b < tile.bundles; ++b)
       for (std::int64_t j = 0; j < n; ++j)
