@@ -177,6 +177,38 @@ template <class T> struct BundleMemory {
 };
 } // namespace
 
+namespace {
+/// The bundles of a tile in which lines meet a body.
+template <class T> struct MetBundles {
+  Tile<T, 3, 3> tile; ///< only these bundles
+  Vec<T> *products[3][tile_bundles]{};
+  std::array<typename SolidLines<T>::LaneMask, tile_bundles> masks{}; ///< of the lanes that meet it
+  std::array<bool, tile_bundles> whole{};                             ///< of all bundles: whether all lanes meet it
+
+  MetBundles(const Tile<T, 3, 3> &all, const BundleMemory<T> (&room)[3], const SolidLines<T> &solid,
+             const LineRange &range)
+      : tile(all) {
+    const auto of_all = solid.lanes_that_meet(range);
+    tile.bundles = 0;
+    for (int b = 0; b < all.bundles; ++b) {
+      const auto mask = of_all[static_cast<std::size_t>(b)];
+      int lines = 0;
+      for (int l = 0; l < lanes<T>; ++l)
+        lines += mask[l] != 0;
+      whole[static_cast<std::size_t>(b)] = lines == lanes<T>;
+      if (lines == 0)
+        continue;
+      for (int i = 0; i < 3; ++i) {
+        tile.in[i][tile.bundles] = all.in[i][b];
+        tile.out[i][tile.bundles] = all.out[i][b];
+        products[i][tile.bundles] = room[i].lines[b];
+      }
+      masks[static_cast<std::size_t>(tile.bundles++)] = mask;
+    }
+  }
+};
+} // namespace
+
 /// The same where some of the lines meet a body: each of these is rebuilt before a derivative of it is taken, also the
 /// product, which is zero on the surface and rebuilt from the products at the fluid nodes. The others keep the bits
 /// that they have in a tile without such lines, since which lines share a tile depends on the ranks.
@@ -186,18 +218,13 @@ void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const Sol
   thread_local std::array<Buffer<T>, 6> memory;
   const BundleMemory<T> products[3] = {{n, memory[0]}, {n, memory[1]}, {n, memory[2]}};
   const BundleMemory<T> gradient(n, memory[3]), flux(n, memory[4]), diffusion(n, memory[5]);
-  const auto chosen = solid.lanes_that_meet(range);
-  std::array<bool, tile_bundles> all_meet{};
-  for (std::size_t b = 0; b < tile_bundles; ++b) {
-    all_meet[b] = true;
-    for (int l = 0; l < lanes<T>; ++l)
-      all_meet[b] = all_meet[b] && chosen[b][l] != 0;
-  }
-  body(tile, n, all_meet);
+  MetBundles<T> met(tile, products, solid, range);
+  body(tile, n, met.whole);
+  const auto &in = met.tile.in;
   for (int i = 0; i < 3; ++i)
-    for (int b = 0; b < tile.bundles; ++b)
+    for (int b = 0; b < met.tile.bundles; ++b)
       for (std::int64_t j = 0; j < n; ++j)
-        products[i].lines[b][j] = tile.in[direction_][b][j] * tile.in[i][b][j];
+        met.products[i][b][j] = in[direction_][b][j] * in[i][b][j];
   for (int i = 0; i < 3; ++i) {
     solid.rebuild(range, tile.in[i]);
     solid.rebuild(range, products[i].lines);
@@ -205,18 +232,19 @@ void ConvectionDiffusion<T>::body(Tile<T, 3, 3> &tile, std::int64_t n, const Sol
   for (int i = 0; i < 3; ++i) {
     const Parity parity = i == direction_ ? Parity::odd : Parity::even;
     const Systems &systems = i == direction_ ? normal_ : tangential_;
-    fill_ghosts(tile, i, n, sides_, parity, false);
-    for (int b = 0; b < tile.bundles; ++b)
-      fill_ghosts<T>(products[i].lines[b], n, sides_, parity * Parity::odd, false);
-    solve_tile(systems.gradient, tile.in[i], gradient.lines, tile.bundles);
-    solve_tile(systems.flux, products[i].lines, flux.lines, tile.bundles);
-    solve_tile(systems.diffusion, tile.in[i], diffusion.lines, tile.bundles);
-    for (int b = 0; b < tile.bundles; ++b)
+    fill_ghosts(met.tile, i, n, sides_, parity, false);
+    for (int b = 0; b < met.tile.bundles; ++b)
+      fill_ghosts<T>(met.products[i][b], n, sides_, parity * Parity::odd, false);
+    solve_tile(systems.gradient, in[i], gradient.lines, met.tile.bundles);
+    solve_tile(systems.flux, met.products[i], flux.lines, met.tile.bundles);
+    solve_tile(systems.diffusion, in[i], diffusion.lines, met.tile.bundles);
+    for (int b = 0; b < met.tile.bundles; ++b)
       for (std::int64_t j = 0; j < n; ++j) {
         const T slope = slope_.empty() ? T(0) : slope_[static_cast<std::size_t>(j)];
         const Vec<T> rebuilt =
-            diffusion.lines[b][j] + (tile.in[direction_][b][j] + slope) * gradient.lines[b][j] + flux.lines[b][j];
-        tile.out[i][b][j] = chosen[static_cast<std::size_t>(b)] ? rebuilt : tile.out[i][b][j];
+            diffusion.lines[b][j] + (in[direction_][b][j] + slope) * gradient.lines[b][j] + flux.lines[b][j];
+        Vec<T> &result = met.tile.out[i][b][j];
+        result = met.masks[static_cast<std::size_t>(b)] ? rebuilt : result;
       }
   }
 }
