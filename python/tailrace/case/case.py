@@ -169,6 +169,8 @@ class Case(Section):
         for at, scalar in enumerate(self.scalar):
             words.append((f"scalar[{at}].initial", scalar.initial))
             words += [(f"scalar[{at}].boundaries", end) for ends in scalar.boundaries or () for end in ends]
+        for at, picture in enumerate(self.picture):
+            words += [(f"picture[{at}].layers", word) for word in picture.functions()]
         yield from ((key, word) for key, word in words if isinstance(word, str) and ".py:" in word)
 
     def function(self, key: str, word: str) -> Any:

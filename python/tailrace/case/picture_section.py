@@ -8,20 +8,24 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from ..expression import names_in
 from ..io.names import FIELDS
-from .flow_sections import Section
+from .flow_sections import Section, directory_of
 from .output_place import AtSection
+from .scripts import check_function
 from .sections import Rhythm
 from .values import Flag, Name, Real, Text, Whole
 
 Pixels = Annotated[Whole, Field(ge=64, le=7680, multiple_of=2)]
 _DERIVED = ("lambda2", "divergence")
+_NAMED = "or an expression, as sqrt(ux**2 + uy**2), or file.py:function of a step"
+Vector3 = tuple[Real, Real, Real]
 
 
 class LayerSection(Section):
     """[[picture.layers]]: an isosurface, or a slice."""
 
-    surface: Text = Field("", description="the field whose isosurface is drawn")
+    surface: Text = Field("", description=f"the field whose isosurface is drawn; {_NAMED}")
     values: list[Real] = Field(
         default_factory=list,
         description="of the surfaces; by default one, a standard deviation above the mean at first",
@@ -29,19 +33,27 @@ class LayerSection(Section):
     colour: Text = Field("", description="the field that colours the surface; by default itself")
     slice: Text = Field("", description="or the field that a slice shows")
     at: AtSection | None = Field(None, description="the place of the slice, as { z = 1.5 }")
+    normal: Vector3 | None = Field(None, description="or the direction across an oblique slice")
+    through: Vector3 | None = Field(None, description="a point of an oblique slice; by default the middle of the box")
     range: tuple[Real, Real] | None = Field(
         None, description="of the colours; by default that of all pictures so far, but for half a percent at each end"
     )
     colours: Text = Field("", description="a colour map of matplotlib; by default RdBu_r for both signs, else viridis")
 
+    label: Text = Field("", description="the name beside the colours, with a unit; by default the field")
+
     @field_validator("surface", "colour", "slice")
     @classmethod
     def _known(cls, name: str, info: ValidationInfo) -> str:
+        if ".py:" in name:
+            check_function(name, directory_of(info))
+            return name
         known = [*FIELDS, *_DERIVED, *(info.context or {}).get("scalars", ())]
-        if name and name not in known:
-            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise ValueError(f"'{name}' is no field; there are {', '.join(known)}{hint}")
+        for one in names_in(name) if name and name not in known else ():
+            if one not in known:
+                near = difflib.get_close_matches(one.lower(), known, n=1, cutoff=0.5)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                raise ValueError(f"'{one}' is no field; there are {', '.join(known)}{hint}")
         return name
 
     @field_validator("colours")
@@ -58,9 +70,13 @@ class LayerSection(Section):
     def _surface_or_slice(self) -> Self:
         if bool(self.surface) == bool(self.slice):
             raise ValueError("give surface, the field of an isosurface, or slice, the field of a plane")
-        if self.slice and (self.at is None or len(self.at.places) != 1):
-            raise ValueError("a slice needs one place, as in at = { z = 1.5 }")
-        for key in ("values", "colour") if self.slice else ("at",):
+        if self.slice and self.normal is None and (self.at is None or len(self.at.places) != 1):
+            raise ValueError("a slice needs one place, as in at = { z = 1.5 }, or a normal")
+        if self.normal is not None and (self.at is not None or not any(self.normal)):
+            raise ValueError("normal is a direction other than zero, and goes without at")
+        if self.through is not None and self.normal is None:
+            raise ValueError("through goes with normal; leave it out")
+        for key in ("values", "colour") if self.slice else ("at", "normal"):
             if getattr(self, key):
                 other = "surface" if self.slice else "slice"
                 raise ValueError(f"{key} goes with {other}; leave it out")
@@ -80,8 +96,9 @@ class PictureSection(Rhythm):
     layers: list[LayerSection] = Field(min_length=1, description="what is shown")
     out: Text = Field("pictures", description="directory of the pictures and films")
     size: tuple[Pixels, Pixels] = Field((1280, 720), description="columns and rows, even numbers")
-    view: Literal["corner", "x", "y", "z"] = Field(
-        "corner", description="from where: from a corner, or along an axis without perspective"
+    view: Literal["corner", "x", "y", "z"] | Vector3 = Field(
+        "corner",
+        description="from where: from a corner, along an axis without perspective, or the direction towards the camera",
     )
     up: Literal["x", "y", "z"] = Field("z", description="the axis that points upwards")
     orbit: Real = Field(0.0, description="degrees by which the camera goes around in a unit of time")
@@ -93,9 +110,16 @@ class PictureSection(Rhythm):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
+        if not any(self.view):
+            raise ValueError("view = [0, 0, 0] is no direction")
         if not self.film and not self.png:
             raise ValueError("film = false and png = false leave nothing to make")
         return self
+
+    def functions(self) -> list[str]:
+        """Those of users that the layers show, as 'file.py:function'."""
+        words = [word for one in self.layers for word in (one.surface, one.slice, one.colour)]
+        return list(dict.fromkeys(word for word in words if ".py:" in word))
 
     @property
     def film_path(self) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from tailrace.parallel import on_root
 from tailrace.pictures.film import Film
 from tailrace.pictures.frame import DARK, LIGHT
 from tailrace.pictures.painter import PainterError
+from tailrace.pictures.quantity import Function
 from tailrace.pictures.scene import Drawing, Layer, Scene
 from tailrace.text import duration
 from tailrace.text import size as size_of
@@ -42,6 +43,7 @@ class Picture(Consumer):
     What fails costs the picture, or the film; the run goes on, and a line tells it. `left_out`: how many pictures.
 
     :param say: prints a line on rank 0.
+    :param functions: those that the block names, by 'file.py:function'.
     :param resumed: continue after this step; None: earlier pictures are replaced.
     :raises InputError, IoError: the film cannot be opened.
     """
@@ -53,11 +55,12 @@ class Picture(Consumer):
         say: Callable[[str], None],
         schedule: Schedule,
         *,
+        functions: Mapping[str, Function],
         resumed: int | None,
     ) -> None:
         super().__init__(f"picture {section.name}", schedule)
         self._section, self._comm, self._say = section, comm, say
-        self._drawing = Drawing(scene_of(section))
+        self._drawing = Drawing(scene_of(section, functions))
         self._off = ""  # why no more pictures are drawn
         self._film: Film | None = None
         self._rows: TimeSeries | None = None
@@ -165,12 +168,19 @@ def open_pictures(opening: Opening) -> list[Picture]:
     """The [[picture]] blocks of a case. Collective."""
     model, time = opening.model, opening.model.case.time
     return [
-        Picture(section, model.comm, opening.say, section.schedule(time), resumed=opening.resumed)
+        Picture(
+            section,
+            model.comm,
+            opening.say,
+            section.schedule(time),
+            functions={word: model.case.function(f"picture '{section.name}'", word) for word in section.functions()},
+            resumed=opening.resumed,
+        )
         for section in model.case.picture
     ]
 
 
-def scene_of(section: PictureSection) -> Scene:
+def scene_of(section: PictureSection, functions: Mapping[str, Function]) -> Scene:
     """What a block shows. Local."""
     return Scene(
         tuple(map(_layer_of, section.layers)),
@@ -180,11 +190,14 @@ def scene_of(section: PictureSection) -> Scene:
         section.orbit,
         section.title,
         DARK if section.theme == "dark" else LIGHT,
+        functions,
     )
 
 
 def _layer_of(section: LayerSection) -> Layer:
-    more: dict[str, Any] = {"limits": section.range, "colours": section.colours}
+    more: dict[str, Any] = {"limits": section.range, "colours": section.colours, "label": section.label}
+    if section.normal is not None:
+        return Layer(section.slice, normal=section.normal, through=section.through, **more)
     if section.slice:
         assert section.at is not None  # the section sees to it
         ((axis, place),) = section.at.places.items()

@@ -16,7 +16,8 @@ from .colours import Range, table_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BAR = 0.26  # of the width of the picture
+_BAR, _GAP = 0.26, 0.025  # of the width of the picture: of a bar at most, and between bars
+_STRIP = 7  # the part of the height, as 1 / 7, that the bars have at the bottom
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Bar:
     colours: str = ""
 
 
+def scene_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Columns and rows of the scene, which is above the bars, in a picture of `size`. Local."""
+    return size[0], size[1] - size[1] // _STRIP
+
+
 def finished(
     whole: NDArray[np.uint8],
     size: tuple[int, int],
@@ -55,24 +61,26 @@ def finished(
     """
     from PIL import Image, ImageDraw
 
-    image = Image.fromarray(whole).resize(size, Image.Resampling.BOX)
+    inner = scene_size(size)
+    image = Image.new("RGB", size, _bytes(theme.paper))
+    image.paste(Image.fromarray(whole).resize(inner, Image.Resampling.BOX), (0, 0))
     pen = ImageDraw.Draw(image)
     ink = _bytes(theme.ink)
     columns, rows = size
     pen.text((rows // 30, rows // 36), title, fill=ink, font=_font(rows // 28))
-    _number_axes(pen, camera, lengths, size, ink)
+    _number_axes(pen, camera, lengths, inner, ink)
+    width = min(_BAR, (1 - _GAP) / max(len(bars), 1) - _GAP)
     for number, bar in enumerate(bars):
-        _draw_bar(image, pen, bar, ink, (columns - columns // 40, rows - rows // 9 - number * rows // 8))
+        left = 1 - (number + 1) * (width + _GAP)
+        _draw_bar(image, pen, bar, ink, (int(left * columns), rows - rows // 12, int(width * columns)))
     return np.asarray(image)
 
 
-def _draw_bar(image: Any, pen: Any, bar: Bar, ink: Any, corner: tuple[int, int]) -> None:
+def _draw_bar(image: Any, pen: Any, bar: Bar, ink: Any, place: tuple[int, int, int]) -> None:
     from PIL import Image
 
-    columns, rows = image.size
-    width, height = int(_BAR * columns), max(6, rows // 60)
-    right, top = corner
-    left = right - width
+    rows = image.size[1]
+    (left, top, width), height = place, max(6, rows // 60)
     table = table_of(bar.colours, bar.limits)[:, :3]
     strip = Image.fromarray(np.repeat(table[None], height, axis=0)).resize((width, height), Image.Resampling.BILINEAR)
     image.paste(strip, (left, top))

@@ -74,10 +74,7 @@ class Canvas:
         self._renderer.RemoveAllViewProps()
         self._renderer.SetBackground(*request["background"])
         for layer in request["layers"]:
-            if layer["kind"] == "surface":
-                _add_surface(self._renderer, self._folder, layer)
-            else:
-                _add_slice(self._renderer, self._folder, layer)
+            _KINDS[layer["kind"]](self._renderer, self._folder, layer)
         if request["box"]:
             _add_box(self._renderer, request["box"], request["lines"])
         left, top, right, bottom = request["cut"]
@@ -159,9 +156,32 @@ def _place(surface: Any, places: list[Any], own: list[list[int]]) -> None:
 
 
 def _add_slice(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
+    from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
+
+    faces = vtkGeometryFilter()
+    faces.SetInputData(_grid(folder, layer))
+    faces.Update()
+    _add(renderer, faces.GetOutput(), folder, layer, lit=False)
+
+
+def _add_cut(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
+    from vtkmodules.vtkCommonDataModel import vtkPlane
+    from vtkmodules.vtkFiltersCore import vtkCutter
+
+    plane = vtkPlane()
+    plane.SetNormal(*layer["normal"])
+    plane.SetOrigin(*layer["through"])
+    cutter = vtkCutter()
+    cutter.SetCutFunction(plane)
+    cutter.SetInputData(_grid(folder, layer))
+    cutter.Update()
+    if cutter.GetOutput().GetNumberOfPoints() > 0:
+        _add(renderer, cutter.GetOutput(), folder, layer, lit=False)
+
+
+def _grid(folder: Path, layer: dict[str, Any]) -> Any:
     from vtkmodules.util.numpy_support import numpy_to_vtk
     from vtkmodules.vtkCommonDataModel import vtkRectilinearGrid
-    from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 
     values = np.load(folder / layer["values"])
     grid = vtkRectilinearGrid()
@@ -171,10 +191,10 @@ def _add_slice(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
     colour = numpy_to_vtk(values.ravel(), deep=True)
     colour.SetName("colour")
     grid.GetPointData().AddArray(colour)
-    faces = vtkGeometryFilter()
-    faces.SetInputData(grid)
-    faces.Update()
-    _add(renderer, faces.GetOutput(), folder, layer, lit=False)
+    return grid
+
+
+_KINDS = {"surface": _add_surface, "slice": _add_slice, "cut": _add_cut}
 
 
 def _add(renderer: Any, surface: Any, folder: Path, layer: dict[str, Any], *, lit: bool) -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.fields.derived import DERIVED
 from tailrace.fields.field import Field
-from tailrace.fields.vector import Vector
 from tailrace.parallel import agree
 
 from .blocks import Neighbours, coordinates_of, inner, neighbours_of
 from .camera import Camera, Vector3, camera_of
 from .colours import Range, range_of, table_of, wider
 from .compose import compose
-from .frame import Bar, Theme, finished
+from .frame import Bar, Theme, finished, scene_size
 from .painter import Painter
+from .quantity import Function, quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,12 +31,15 @@ SMOOTH = 2  # each side of a pixel of the picture is drawn by so many pixels, wh
 class Layer:
     """A surface or a slice.
 
-    :param field: whose surface it is, or what the slice shows.
+    :param field: whose surface it is, or what the slice shows; see `quantity.quantity`.
     :param levels: the values of the surfaces; none: chosen at the first picture.
     :param colour: what a surface is coloured by; "": its own field.
     :param axis, place: of a slice: the direction across it and its coordinate; "": it is a surface.
+    :param normal, through: of a slice that is oblique: the direction across it and a point of it; None: the middle
+        of the box.
     :param limits: the range of the colours; None: that of the pictures so far.
     :param colours: a colour map of matplotlib; "": by the range.
+    :param label: the name of what the colours show; "": its field.
     """
 
     field: str
@@ -44,8 +47,11 @@ class Layer:
     colour: str = ""
     axis: str = ""
     place: float = 0.0
+    normal: Vector3 | None = None
+    through: Vector3 | None = None
     limits: Range | None = None
     colours: str = ""
+    label: str = ""
 
     @property
     def shown(self) -> str:
@@ -60,6 +66,7 @@ class Scene:
     :param size: columns and rows.
     :param view, up: see `camera.camera_of`.
     :param orbit: degrees by which the camera goes around in a unit of time.
+    :param functions: of a step, by the names that layers use.
     """
 
     layers: tuple[Layer, ...]
@@ -69,6 +76,7 @@ class Scene:
     orbit: float = 0.0
     title: str = ""
     theme: Theme = field(default_factory=Theme)
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
 
 class Drawing:
@@ -83,6 +91,7 @@ class Drawing:
         self._limits: dict[int, Range] = {}  # of each layer in this picture
         self._painter = Painter()
         self._neighbours: Neighbours | None = None
+        self._known_fields: dict[str, Field] = {}  # of this picture
 
     def draw(self, step: Step) -> NDArray[np.uint8] | None:
         """The picture of a step, (rows, columns, 3), on rank 0; None on the others.
@@ -90,13 +99,14 @@ class Drawing:
         :raises InputError: the step has no such field.
         :raises PainterError: a rank could not draw its part; raised on all of them.
         """
-        first = quantity(step, self.scene.layers[0].field)
+        self._known_fields = {}
+        first = self._quantity(step, self.scene.layers[0].field)
         comm, grid = first.operators.comm, first.operators.grid
         self._neighbours = self._neighbours or neighbours_of(first)
         x, y, z = first.operators.shape(first.centred)
         self.field_bytes = x * y * z * first.dtype.itemsize
         lengths: Vector3 = (float(grid.lengths[0]), float(grid.lengths[1]), float(grid.lengths[2]))
-        columns, rows = self.scene.size
+        columns, rows = scene_size(self.scene.size)
         camera = camera_of(self.scene.view, self.scene.up, lengths, columns / rows, self.scene.orbit * step.time)
         parts = [self._part(number, layer, step) for number, layer in enumerate(self.scene.layers)]
         size = (columns * SMOOTH, rows * SMOOTH)
@@ -111,6 +121,7 @@ class Drawing:
             "box": lengths,  # each rank draws what is before its own part
         }
         drawn = agree(comm, lambda: self._painter.draw(request))
+        self._known_fields = {}
         whole = compose(comm, *_uncut(drawn, cut, size, self.scene.theme))
         return None if whole is None else self._finish(whole, step, camera, lengths)
 
@@ -135,7 +146,7 @@ class Drawing:
         bars = []
         for number, layer in enumerate(self.scene.layers):
             limits = self._limits[number]
-            bar = Bar(layer.shown, limits, layer.colours)
+            bar = Bar(layer.label or layer.shown.rpartition(":")[2], limits, layer.colours)
             if bar not in bars:
                 bars.append(bar)
         title = f"{self.scene.title}   t = {step.time:.4g}" if self.scene.title else f"t = {step.time:.4g}"
@@ -144,15 +155,23 @@ class Drawing:
     # ---- a layer -----------------------------------------------------------------------------------------------------
     def _part(self, number: int, layer: Layer, step: Step) -> dict[str, Any] | None:
         """The request for this rank's part of a layer; None where it has none of it."""
-        values = quantity(step, layer.field)
-        colour = quantity(step, layer.colour) if layer.colour else values
+        values = self._quantity(step, layer.field)
+        colour = self._quantity(step, layer.colour) if layer.colour else values
         self._choose(number, layer, values, colour)
         assert self._neighbours is not None
         if layer.axis:
             return self._slice(number, layer, values)
+        if layer.normal is not None:
+            return self._cut(number, layer, values)
         around = self._neighbours.extended(values.data)
         tint = self._neighbours.extended(colour.data) if layer.colour else around
         return self._surface(number, values, around, tint)
+
+    def _quantity(self, step: Step, name: str) -> Field:
+        """A field that layers show; it is computed once for a picture."""
+        if name not in self._known_fields:
+            self._known_fields[name] = quantity(step, name, self.scene.functions)
+        return self._known_fields[name]
 
     def _known(self, key: str) -> Range:
         low, high = self.chosen[key]
@@ -169,7 +188,7 @@ class Drawing:
             self._limits[number] = (low - 0.5, low + 0.5) if key not in self.chosen else self._known(key)
         else:
             self._limits[number] = layer.limits
-        if not layer.axis and f"levels {number}" not in self.chosen:
+        if not layer.axis and layer.normal is None and f"levels {number}" not in self.chosen:
             self.chosen[f"levels {number}"] = list(layer.levels) or [_level(layer.field, values)]
 
     def _surface(self, number: int, values: Field, around: NDArray[Any], tint: NDArray[Any]) -> dict[str, Any] | None:
@@ -216,6 +235,27 @@ class Drawing:
             **self._coloured(number),
         }
 
+    def _cut(self, number: int, layer: Layer, values: Field) -> dict[str, Any] | None:
+        """An oblique slice through this rank's cells."""
+        assert self._neighbours is not None
+        nodes = [self._neighbours.places(d) for d in range(3)]
+        own = [self._own(values, d) for d in range(3)]
+        part = np.ascontiguousarray(self._neighbours.extended(values.data)[own[2], own[1], own[0]])
+        if min(part.shape) < 2:
+            return None
+        keep, name = self._painter.keep, f"layer{number}"
+        return {
+            "kind": "cut",
+            "normal": layer.normal,
+            "through": layer.through or [0.5 * float(length) for length in values.operators.grid.lengths],
+            "values": keep(f"{name}-values", part),
+            **{
+                axis: keep(f"{name}-{axis}", coordinates_of(values, d, nodes[d])[own[d]])
+                for d, axis in enumerate("xyz")
+            },
+            **self._coloured(number),
+        }
+
     def _coloured(self, number: int) -> dict[str, Any]:
         limits = self._limits[number]
         table = table_of(self.scene.layers[number].colours, limits)
@@ -236,17 +276,6 @@ def _uncut(
     depths = np.ones((size[1], size[0]), np.float32)
     colours[top:bottom, left:right], depths[top:bottom, left:right] = drawn
     return colours, depths
-
-
-def quantity(step: Step, name: str) -> Field:
-    """A field of a step, the size of a vector, or what follows from the velocity. Collective.
-
-    :raises InputError: the step does not have it.
-    """
-    if name in DERIVED and name not in step:
-        return DERIVED[name](step.vector("u"))
-    found = step.vector(name) if name in ("u", "vorticity") and name not in step else step[name]
-    return found.norm() if isinstance(found, Vector) else found
 
 
 def _level(name: str, values: Field) -> float:

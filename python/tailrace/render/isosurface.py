@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from .quantities import Quantity, quantity
 from .slices import coordinates_of
 from .stored import chosen_steps, open_stored
-from .style import COLOURS, IMAGE_STYLE, TITLE, PlotError, plain
+from .style import COLOURS, IMAGE_STYLE, TITLE, PlotError, in_name, plain
 from .surface_program import NO_GRAPHICS, NO_LIBRARY
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def draw_isosurface(
         title = f"{shown.name} = {', '.join(f'{value:.4g}' for value in wanted)}, t = {one.time:.4g}"
         position = stored.steps.position_of(one.index)
         image = render(data, places, wanted)
-        return _figure(image, title), f"{Path(path).stem}-{shown.name}-isosurface-step{position}.png"
+        return _figure(image, title), f"{Path(path).stem}-{in_name(shown.name)}-isosurface-step{position}.png"
 
 
 def _values(path: str, shown: Quantity, data: NDArray[Any], values: Sequence[float]) -> list[float]:

@@ -32,7 +32,7 @@ from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
 from .slices import draw_plane, read_plane
 from .stored import check_there, chosen_steps, open_stored
-from .style import AXES, PlotError, check_picture, save
+from .style import AXES, PlotError, check_picture, in_name, save
 from .thin import line_curve, lines, points
 
 if TYPE_CHECKING:
@@ -358,7 +358,7 @@ def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
         path, options.field, axis=options.axis, index=options.index, at=options.at, step=step, time=time,
         grid=options.grid,
     )  # fmt: skip
-    return draw_plane(plane), f"{path.stem}-{plane.field}-{plane.axis}{plane.index}-step{plane.step}.png"
+    return draw_plane(plane), f"{path.stem}-{in_name(plane.field)}-{plane.axis}{plane.index}-step{plane.step}.png"
 
 
 def _draw_surface(path: Path, options: Options) -> tuple[Figure, str]:

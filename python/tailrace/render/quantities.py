@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tailrace.expression import evaluate, is_expression, names_in
 from tailrace.fields.derived import DERIVED
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
@@ -68,7 +69,27 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
             return values[0] if box is None else values[0][_slices(box)]
 
         return Quantity(name, step.variables[step.stored_name("ux")].shape, name in _POSITIVE, derived)
+    if is_expression(name):
+        return _computed(step, name, path)
     raise PlotError(f"{path}: {unknown('field', name, known_names(step))}")
+
+
+def _computed(step: StoredStep, text: str, path: str) -> Quantity:
+    """An expression of fields. Of stored ones only the needed box is read."""
+    try:
+        parts = {name: quantity(step, name, path) for name in names_in(text)}
+    except ValueError as error:
+        raise PlotError(f"{path}: {error}") from None
+    if len({part.shape for part in parts.values()}) > 1:
+        raise PlotError(f"{path}: the fields of '{text}' have different points: {', '.join(parts)}")
+
+    def read(box: Box | None) -> NDArray[Any]:
+        try:
+            return np.asarray(evaluate(text, lambda name: parts[name].read(box)))
+        except ValueError as error:
+            raise PlotError(f"{path}: {error}") from None
+
+    return Quantity(text, next(iter(parts.values())).shape, positive=False, read=read)
 
 
 def default_name(step: StoredStep) -> str:

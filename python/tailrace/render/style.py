@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ class PlotError(ValueError):
 def plain(text: str) -> str:
     """A name, escaped for matplotlib, which would take text between two dollar signs for a formula."""
     return visible(text).replace("$", r"\$")
+
+
+def in_name(field: str) -> str:
+    """A field in the name of a picture; of an expression its letters, digits and signs that a path may have."""
+    return re.sub(r"[^\w.+=-]+", "_", field).strip("_")
 
 
 def check_picture(out: str | Path) -> Path:

@@ -13,6 +13,7 @@ from tailrace.case.document import ConfigError, explain, read_toml
 from tailrace.case.flow_sections import Section
 from tailrace.case.picture_section import PictureSection
 from tailrace.case.schedule import Schedule
+from tailrace.case.scripts import load_function
 from tailrace.consumers.picture import Picture
 from tailrace.core import InputError
 from tailrace.parallel import agree, on_root
@@ -56,8 +57,9 @@ def render(request: RenderRequest, comm: MPI.Comm) -> int:
     source = SeriesSource(request.source, comm)
     try:
         sections = agree(comm, lambda: _read(request.pictures, source.names))
+        known = agree(comm, lambda: _functions(request.pictures, sections))
         on_root(comm, lambda: _check_free(sections, overwrite=request.overwrite))
-        drawn = [Picture(section, comm, say, _schedule(section), resumed=None) for section in sections]
+        drawn = [Picture(section, comm, say, _schedule(section), functions=known, resumed=None) for section in sections]
         try:
             steps = source.stream(slice(None)) if source.streaming else map(source.read, source.positions(slice(None)))
             for step in steps:
@@ -80,9 +82,14 @@ def _read(path: Path, names: Sequence[str]) -> list[PictureSection]:
     if not document["picture"]:
         raise InputError(f"{path}: has no [[picture]]; docs/howto/film.md shows one")
     try:
-        return _Pictures.model_validate(document, context={"scalars": names}).picture
+        return _Pictures.model_validate(document, context={"scalars": names, "directory": path.parent}).picture
     except ValidationError as error:
         raise ConfigError(str(path), explain(error, _Pictures, document, ())) from None
+
+
+def _functions(path: Path, sections: Sequence[PictureSection]) -> dict[str, Any]:
+    words = [word for section in sections for word in section.functions()]
+    return {word: load_function(word, path.parent, "picture") for word in words}
 
 
 def _schedule(section: PictureSection) -> Schedule:

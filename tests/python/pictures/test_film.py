@@ -169,6 +169,12 @@ def test_a_program_that_draws_may_crash(tmp_path):
         ('{ surface = "q", slice = "ux" }', ["give surface", "or slice"]),
         ('{ slice = "ux", at = { z = 1.0 }, values = [1.0] }', ["values goes with surface"]),
         ('{ surface = "q", range = [1.0, 0.0] }', ["two rising numbers"]),
+        ('{ surface = "sqrt(Ux)" }', ["'Ux' is no field", "did you mean 'ux'?"]),
+        ('{ surface = "ux.real" }', ["ux.real cannot be used"]),
+        ('{ surface = "no.py:sum" }', ["there is no file"]),
+        ('{ surface = "q", normal = [1.0, 0.0, 0.0] }', ["normal goes with slice"]),
+        ('{ slice = "q", normal = [0.0, 0.0, 0.0] }', ["other than zero"]),
+        ('{ slice = "q", at = { z = 1.0 }, through = [0.0, 0.0, 0.0] }', ["through goes with normal"]),
         ('{ surface = "q", colours = "virids" }', ["did you mean viridis?"]),
     ],
 )
@@ -212,3 +218,36 @@ def test_the_same_pictures_inside_beside_and_after(tmp_path):
     (tmp_path / "none.toml").write_text("[time]\ndt = 1.0\n")
     refused = mpi_run.tailrace("render", "none.toml", "u.bp", cwd=tmp_path)
     assert refused.code != 0 and "none.toml: has no [[picture]]" in refused.err, refused.text
+
+
+OWN = """
+def speed(step, factor=1.0):
+    return factor * step.vector("u").norm()
+
+def broken(step):
+    return step["ux"][0]
+"""
+
+
+def test_functions_and_expressions_of_users(tmp_path):
+    """Each layer is drawn, inside and after, and what is wrong with a function costs the picture only."""
+    (tmp_path / "own.py").write_text(OWN)
+    layers = [
+        '{ surface = "own.py:speed", values = [0.4], colour = "0.5*(ux**2 + uy**2)", label = "energy" }',
+        '{ slice = "sqrt(ux**2 + uz**2)", normal = [1.0, 1.0, 0.0], through = [0.5, 0.5, 0.5] }',
+    ]
+    head, _, _ = PICTURE.partition("layers")
+    blocks = head + f"view = [1.0, 2.0, 0.5]\nlayers = [{', '.join(layers)}]\n"
+    blocks += head.replace('"q"', '"broken"') + 'layers = [{ surface = "own.py:broken" }]\n'
+    output = '[[output]]\nname = "u"\nfields = ["ux", "uy", "uz"]\nevery = 2\nengine = "bp5"\n'
+    case = cases.write_case(tmp_path, "mixed", steps=2, extra=blocks + output)
+    result = cases.run(case, ranks=2)
+    assert result.code == 0, result.text
+    assert "'broken' of step 0 is left out: own.py:broken must return a field of the step" in result.text, result.text
+    (tmp_path / "after.toml").write_text(blocks.replace("[[picture]]", '[[picture]]\nout = "after"'))
+    after = mpi_run.tailrace("render", "after.toml", "u.bp", cwd=tmp_path, ranks=3)
+    assert after.code == 1 and "own.py:broken must return" in after.text, after.text
+    for step in (0, 2):
+        inside, there = (imread(tmp_path / place / f"q-{step:06d}.png") for place in ("pictures", "after"))
+        assert (inside != there).any(axis=2).mean() <= 1e-3
+        assert (inside.reshape(-1, inside.shape[2]).std(axis=0) > 0.05).all()

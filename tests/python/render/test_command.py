@@ -40,6 +40,7 @@ def place(tmp_path_factory):
         ("run.bp --field vorticity_z --axis y --at 1.0 --step 0", "run-vorticity_z-y3-step0.png"),
         ("run.bp --field q --kind isosurface --value 0.1 --value 0.3", "run-q-isosurface-step1.png"),
         ("run.bp --index -1 -o picture.png", "picture.png"),
+        ("run.bp --field sqrt(ux**2/2+q)", "run-sqrt_ux_2_2+q-z10-step1.png"),
     ],
 )
 def test_every_kind(place, monkeypatch, words, picture):

@@ -46,8 +46,14 @@ def images(comm: Any, stretched: bool) -> list[Any] | None:
 
         fields = {"a": tr.Field.from_function(ops, waves), "b": tr.Field.from_function(ops, ramp)}
         step = Step(3, 0.75, ops, list(fields), lambda name, fields=fields: fields[name].data, attributes={})
-        layers = (Layer("a", (0.3,), "b"), Layer("b", axis="z", place=0.5))
-        drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0))
+        layers = (
+            Layer("a", (0.3,), "b"),
+            Layer("b", axis="z", place=0.5),
+            Layer("2*a - b**2", normal=(1.0, 0.5, 0.2), label="mixed"),
+            Layer("own.py:sum", (1.2,), "abs(a)"),
+        )
+        own = {"own.py:sum": lambda step: step["a"] + step["b"]}
+        drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0, functions=own))
         try:
             image = drawing.draw(step)
             found.append(None if image is None else image.tolist())
