@@ -2,11 +2,11 @@
 
     python tests/fuzz/kill_runs.py --cases 200
 
-A run has eleven outputs, two analyses inside that keep a state, and in every third case one beside it. It is disturbed
-one to three times (any rank, all ranks, the launcher or the analysis is killed; a rank is stopped for a while; SIGTERM,
-then SIGKILL), half of the time resumed on another number of ranks, and at last run to its end. On the same number of
-ranks all outputs are equal bit for bit and all CSV files byte for byte (but for the comments, which tell when and where
-a run was), on others to 1e-9.
+A run has eleven outputs, a film, two analyses inside that keep a state, and in every third case one beside it. It is
+disturbed one to three times (any rank, all ranks, the launcher or the analysis is killed; a rank is stopped for a
+while; SIGTERM, then SIGKILL), half of the time resumed on another number of ranks, and at last run to its end. On the
+same number of ranks all outputs are equal bit for bit and all CSV files byte for byte (but for the comments, which tell
+when and where a run was), on others to 1e-9. The film has every picture once, and each shows the same.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import av
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
@@ -68,6 +69,15 @@ class Analysis:
 """
 
 
+PICTURE = """
+[[picture]]
+name = "film"
+every = 5
+size = [128, 96]
+layers = [{ surface = "q", values = [0.1], colour = "uz", range = [-1.0, 1.0] }]
+"""
+
+
 def write_case(folder: Path) -> Path:
     """The case with its scripts."""
     blocks = "".join(
@@ -76,6 +86,7 @@ def write_case(folder: Path) -> Path:
         for number, (name, engine, path, parameters) in enumerate(OUTPUTS)
     )
     blocks += '[[analysis]]\nscript = "mean.py"\nevery = 2\n[[analysis]]\nscript = "slow.py"\nevery = 7\n'
+    blocks += PICTURE
     case = cases.write_case(folder, steps=STEPS, every=4, keep=2, extra=blocks)
     for name in ("mean.py", "slow.py"):
         (folder / name).write_text(MEAN)
@@ -166,14 +177,30 @@ def compare(ours: Path, theirs: Path, exact: bool, whole_analysis: bool) -> list
         else:
             found, expected = read_time_series(ours / csv), read_time_series(theirs / csv)
             for name, column in expected.items():
-                if not np.allclose(found[name], column, 1e-9, 1e-9):
+                if not np.allclose(found[name], column, 1e-9, 1e-9, equal_nan=True):
                     wrong.append(f"{csv}: {name}")
+    wrong += films_differ(ours / "pictures/film.mp4", theirs / "pictures/film.mp4")
     wrong += [
         f"left: {path.name}"
         for path in ours.iterdir()
         if path.name.startswith(".tailrace") or path.suffix == ".journal"
     ]
     return wrong
+
+
+def films_differ(ours: Path, theirs: Path) -> list[str]:
+    """How two films differ: in the number of their pictures, or in one of them."""
+    one, other = pictures_of(ours), pictures_of(theirs)
+    if len(one) != len(other):
+        return [f"{ours.name}: {len(one)} pictures, expected {len(other)}"]
+    apart = [float(np.abs(a - b).mean()) for a, b in zip(one, other, strict=True)]
+    return [f"{ours.name}: picture {at} differs by {by:.3g}" for at, by in enumerate(apart) if by > 3]
+
+
+def pictures_of(film: Path) -> list[np.ndarray]:
+    """The pictures of a film, from 0 to 255."""
+    with av.open(str(film)) as opened:
+        return [frame.to_ndarray(format="rgb24").astype(float) for frame in opened.decode(video=0)]
 
 
 class Cases:
