@@ -210,19 +210,21 @@ def test_bp5_by_bpls(run, initial, single):
 @pytest.mark.parametrize("single", [False, True])
 def test_raw_by_numpy_and_its_xdmf(run, initial, single):
     directory = run / ("single" if single else "out")
-    domain = ElementTree.parse(directory / "series.xdmf").getroot().find("Domain")
-    topology = domain.find("Topology")
+    grids = ElementTree.parse(directory / "series.xdmf").getroot().findall("Domain/Grid/Grid")
+    topology = grids[0].find("Topology")
     assert topology.get("TopologyType") == "3DCoRectMesh"
     assert [int(n) for n in topology.get("Dimensions").split()] == [13, 11, 16]
-    origin, spacing = ([float(n) for n in item.text.split()] for item in domain.find("Geometry"))
+    origin, spacing = ([float(n) for n in item.text.split()] for item in grids[0].find("Geometry"))
     assert origin == [0, 0, 0]
     assert spacing == pytest.approx([1.5 / 13, 3.0 / 10, 2.0 / 16])
-    grids = domain.find("Grid").findall("Grid")
     assert [float(grid.find("Time").get("Value")) for grid in grids] == TIMES
     for number, grid in enumerate(grids):
         fields = {}
         for attribute in grid.findall("Attribute"):
             item = attribute.find("DataItem")
+            if attribute.get("AttributeType") == "Vector":
+                assert [one.text.strip()[2:4] for one in item] == ["ux", "uy", "uz"]
+                continue
             assert item.get("Format") == "Binary"
             dims = [int(n) for n in item.get("Dimensions").split()]
             kind = {"4": np.float32, "8": np.float64}[item.get("Precision")]
