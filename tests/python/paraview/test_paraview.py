@@ -78,6 +78,7 @@ CASES: dict[str, Callable[[Path], Path]] = {
     "hdf5, of 2 ranks": lambda at: converted(at, write(at / "from", "raw", UNIFORM), "run.vtkhdf", ranks=2),
     "hdf5, every nth point": lambda at: converted(at, h5(at, STRETCHED), "n.h5", coarsen="2,1,3", precision="float32"),
     **{f"hdf5, {name}": lambda at, n=n: h5(at, tr.UniformGrid(n, *PLACES)) for name, n in PLANES.items()},
+    "hdf5, y of a stretched grid": lambda at: h5(at, tr.StretchedGrid(PLANES["y"], *PLACES, ((), (2.0,), ()))),
     "raw": lambda at: write(at / "run", "raw", UNIFORM, cells=False),
     "raw, stretched": lambda at: write(at / "run", "raw", STRETCHED, cells=False),
     "raw, y": lambda at: write(at / "run", "raw", tr.UniformGrid(PLANES["y"], *PLACES), cells=False),

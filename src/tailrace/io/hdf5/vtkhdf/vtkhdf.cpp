@@ -181,7 +181,7 @@ Contents read_contents(hid_t file, const std::string &path) {
 
 void write_grid(hid_t file, const GridDescription &grid, const Closing &closing) {
   const h5::Handle vtk = h5::group(file, "/VTKHDF");
-  if (grid.stretched() &&
+  if (!is_image(grid) &&
       h5::check(H5Aexists(vtk, "Type"), "look for Type") > 0) // ImageData would have the points at wrong places
     H5Adelete(vtk, "Type");
   const Index3 shape = drawn_shape(grid, closing);

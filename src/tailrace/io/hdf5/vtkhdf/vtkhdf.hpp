@@ -102,6 +102,8 @@ void cut_variable(hid_t file, const Variable &variable, std::int64_t steps);
 
 /// The shape that VTK draws: the points of the grid, and closing planes.
 Index3 drawn_shape(const GridDescription &grid, const Closing &closing);
+/// Whether origin and spacing tell all places: on a plane normal to a stretched direction too.
+bool is_image(const GridDescription &grid);
 /// The direction, 0 to 2 for x to z, of each axis of the image of that shape. Those of one point come last, because VTK
 /// counts the dimensions of its arrays by the extents of the last axes.
 std::array<std::size_t, 3> image_axes(const Index3 &shape);

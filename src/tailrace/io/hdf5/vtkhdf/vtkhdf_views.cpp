@@ -78,6 +78,13 @@ Index3 drawn_shape(const GridDescription &grid, const Closing &closing) {
   return shape;
 }
 
+bool is_image(const GridDescription &grid) {
+  for (std::size_t d = 0; d < 3; ++d)
+    if (const auto &places = grid.coordinates[d]; places.size() > 1 || (!places.empty() && places[0] != grid.origin[d]))
+      return false;
+  return true;
+}
+
 std::array<std::size_t, 3> image_axes(const Index3 &shape) {
   std::array<std::size_t, 3> axes{0, 1, 2};
   std::ranges::stable_partition(axes, [&](std::size_t d) { return shape[d] > 1; });
@@ -86,7 +93,7 @@ std::array<std::size_t, 3> image_axes(const Index3 &shape) {
 
 bool draws_views(const Contents &contents) {
   const Index3 shape = drawn_shape(*contents.grid, contents.closing);
-  const bool flat = std::ranges::find(shape, 1) != shape.end() && !contents.grid->stretched();
+  const bool flat = std::ranges::find(shape, 1) != shape.end() && is_image(*contents.grid);
   return flat || contents.closing != Closing{};
 }
 
