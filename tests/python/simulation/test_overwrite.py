@@ -212,6 +212,7 @@ def test_what_a_killed_run_left_is_finished(again: Path, state: str):
     folder = again.parent
     before = sums(folder)
     names = ["time_series.csv", "out.h5", "out.bp", "checkpoints/step-00000004", "checkpoints/step-00000008"]
+    names.append("out.h5.xdmf2")
     for name in names:
         (folder / name).rename(folder / f"{name}.earlier")
     (folder / "out.bp").mkdir()  # as a killed run leaves it before its first step
