@@ -38,8 +38,8 @@ def convert(
         str | None,
         typer.Option(
             "--format",
-            help="Format of another program instead: vtkhdf, xdmf (ParaView), xcompact3d, pencil-hdf5, nektar-hdf5, "
-            "nektar-xml.",
+            help="Format of another program instead: pvd, vtkhdf, xdmf (ParaView), xcompact3d, pencil-hdf5, "
+            "nektar-hdf5, nektar-xml.",
         ),
     ] = None,
     steps: Annotated[

@@ -35,7 +35,7 @@ end = 20.0
 every = 10
 
 [[output]]
-name = "snapshots"          # a VTKHDF file: ParaView opens it directly
+name = "snapshots"          # a VTKHDF file; ParaView opens snapshots.h5.xdmf2
 fields = ["ux", "uy", "uz", "pressure", "vorticity", "q"]
 interval = 4.0
 engine = "hdf5"

@@ -65,7 +65,7 @@ def convert(
     :param precision: the type to which real numbers are rounded.
     :param engine: the engine of the target; by default that of its ending, as in `tailrace.open`.
     :param format: write a format of another program instead: vtkhdf and xdmf, which the engines hdf5 and raw write, or
-        one of `tailrace.formats.writers`.
+        one of `tailrace.formats.writers`; the ending .pvd means pvd, VTK's own files.
     :param parameters: parameters of the engine, as in `tailrace.open`, or of the format.
     :param compression: the method of compression: "gzip" or "szip" for hdf5, an operator of ADIOS2 for bp4 and bp5.
     :param source_format: the family of formats of the source; by default it is recognised from the content.

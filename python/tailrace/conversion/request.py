@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tailrace.core import InputError
 from tailrace.formats.recognise import FAMILIES
-from tailrace.formats.writers import writer_of
+from tailrace.formats.writers import ENDINGS, writer_of
 from tailrace.io.engines import ENGINES, STORING, engine_by_extension, is_stream
 
 from .selection import Selection
@@ -61,13 +61,17 @@ class ConversionRequest:
     @property
     def writer(self) -> str | None:
         """The format of another program, if no engine writes it."""
-        return None if self.format is None or self.format in ENGINE_OF else self.format
+        if self.format is None and self.engine is None:
+            return ENDINGS.get(Path(self.target).suffix)
+        return None if self.format in ENGINE_OF else self.format
 
     @property
     def target_engine(self) -> str | None:
         """The engine that writes the target, chosen as `tailrace.open` does; None for a format of another program."""
+        if self.writer is not None:
+            return None
         if self.format is not None:
-            return ENGINE_OF.get(self.format)
+            return ENGINE_OF[self.format]
         usual = engine_by_extension(self.target) or _OF_DIRECTORIES
         return self.engine or os.environ.get("TAILRACE_ENGINE") or usual
 

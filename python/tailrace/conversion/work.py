@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tailrace.core import Error, InputError, IoError
 from tailrace.files import provenance
 from tailrace.formats.writers import writer_of
-from tailrace.grids import StretchedGrid, UniformGrid
+from tailrace.grids import UniformGrid
 from tailrace.io.engines import ENGINES
 from tailrace.io.series import ArraySeries
 from tailrace.io.values import Attribute, parameter_text
@@ -124,8 +124,8 @@ class Conversion:
             places = (self._target, draft.directory)
             originals.check_removable(originals.removable(source), Path(request.source), self._target, places)
         companion = ENGINES[request.target_engine].companion if request.target_engine else ""
-        beside = self._target.with_suffix(companion)
-        if companion and isinstance(plan.grid, StretchedGrid) and os.path.lexists(beside):
+        beside = Path(f"{self._target}{companion}")
+        if companion and os.path.lexists(beside):
             raise InputError(f"{beside} is there already, and belongs to the result; move it away")
         if record:
             self._check_source(source)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which returns None if the
 # content is not of its formats. The last one reads all other files that the libraries can read.
-FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "generic")
+FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic")
 _BP = "bp"  # the family of engines that write directories of ADIOS2
 
 

@@ -14,8 +14,11 @@ WRITERS: dict[str, tuple[str, str]] = {
     "nektar-hdf5": ("tailrace.formats.nektar.hdf5_writer", "NektarHdf5Writer"),
     "nektar-xml": ("tailrace.formats.nektar.xml_writer", "NektarXmlWriter"),
     "pencil-hdf5": ("tailrace.formats.pencil.write.writer", "PencilWriter"),
+    "pvd": ("tailrace.formats.vtk.writer", "VtkWriter"),
     "xcompact3d": ("tailrace.formats.xcompact3d.writer", "Xcompact3dWriter"),
 }
+
+ENDINGS: dict[str, str] = {".pvd": "pvd"}  # of targets that mean a format
 
 
 def writer_of(name: str) -> type[Writer]:

@@ -18,12 +18,20 @@ def parse_xml(path: Path, most: int) -> Element:
 
     :raises IoError: it is larger, no XML, or has entities.
     """
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
     text = head(path, most + 1)
     if len(text) > most:
         raise IoError(f"{path}: expected at most {most} bytes of XML, found more. To fix this, move it away")
+    return xml_of(path, text)
+
+
+def xml_of(path: Path, text: bytes) -> Element:
+    """The first element of a text, which `path` names in errors.
+
+    :raises IoError: it is no XML, or has entities.
+    """
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
     try:
         root: Element = fromstring(text)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:

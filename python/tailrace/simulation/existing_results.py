@@ -56,7 +56,7 @@ def of_picture(section: PictureSection) -> Iterator[ExistingResult]:
 def _record(case: Case) -> SetAside:
     places = [Path(place.named) for place in case.places() if place.kind != "input"]
     companions = ((output.path, ENGINES[output.engine].companion) for output in case.output)
-    places += [Path(path).with_suffix(companion) for path, companion in companions if companion]
+    places += [Path(f"{path}{companion}") for path, companion in companions if companion]
     places += [Path(analysis.out) / analysis.name for analysis in case.analysis]  # its pictures have longer names
     return SetAside(record_of(case.diagnostics.path), places)
 

@@ -77,8 +77,8 @@ def open(
         (default 0; with n, steps are copied and written in the background, at most n at a time), `stripe_count` and
         `stripe_size` (on Lustre), `trace` and `folded` (files to write at close: Chrome trace, folded stacks). They
         have priority over TAILRACE_PARAMETERS.
-    :param grid: when writing, the places of the points: a UniformGrid or a StretchedGrid. For a StretchedGrid hdf5 adds
-        an XDMF file of the same name. A grid with boundaries stores all that derivatives need. When reading, the grid
+    :param grid: when writing, the places of the points: a UniformGrid or a StretchedGrid; hdf5 has both in an XDMF
+        file beside it too. A grid with boundaries stores all that derivatives need. When reading, the grid
         of a series that does not store it: a UniformGrid with boundaries, a StretchedGrid with its law, or the path of
         a TOML file (see `tailrace.steps.grid_file`). It has priority over the grid that is stored. The grid of
         operators, `ops.grid`, can be used for both.

@@ -36,7 +36,7 @@ struct EngineTraits {
   std::string library = {};   ///< reads the metadata, and may crash on damaged ones; empty: our code reads them
   bool waits = false;         ///< the library waits without end for values beyond the end of a file
   std::string journal = {};   ///< ending of a file beside the series while it is written
-  std::string companion = {}; ///< extension of a file that describes the series to other programs
+  std::string companion = {}; ///< ending, behind the name of the series, of a file that describes it to other programs
   std::vector<std::string> remains = {};    ///< patterns of names by which the files of a damaged series are known
   std::vector<std::string> step_files = {}; ///< patterns of the names of all files of steps, with {variable}
   std::string compression = {};             ///< the parameter that compresses values; empty: there is none

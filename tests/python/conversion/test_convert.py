@@ -63,11 +63,11 @@ def test_every_engine_gives_all_of_it_there_and_back(tmp_path: Path, stored: Pat
     assert (done.engine, done.steps, done.resumed, done.verified) == (engine, 3, 0, True)
     tr.convert(tmp_path / "there", tmp_path / "back", engine="raw", verify=False)
     assert table(tmp_path / "back") == table(stored)
-    beside = {"there.xdmf"} if engine_traits(engine).companion else set()
+    beside = {"there.xdmf2"} if engine_traits(engine).companion else set()
     assert {path.name for path in tmp_path.iterdir()} - {"there.lock", "back.lock"} == {"there", "back", *beside}
     if beside:
-        assert "there:" in (tmp_path / "there.xdmf").read_text()  # found beside it, where both are now
-        assert ".partial" not in (tmp_path / "there.xdmf").read_text()
+        assert "there:" in (tmp_path / "there.xdmf2").read_text()  # found beside it, where both are now
+        assert ".partial" not in (tmp_path / "there.xdmf2").read_text()
 
 
 @pytest.mark.parametrize("engine", ["hdf5", "bp5", "raw"])
@@ -254,7 +254,7 @@ def test_nothing_is_replaced(tmp_path: Path, stored: Path) -> None:
         with pytest.raises(tr.InputError, match="lies in the source"):
             tr.convert(stored, target)
     (tmp_path / "file.h5").write_text("mine")
-    (tmp_path / "out.xdmf").write_text("mine")
+    (tmp_path / "out.h5.xdmf2").write_text("mine")
     (tmp_path / "strange.h5.partial").mkdir()
     (tmp_path / "strange.h5.partial/mine").write_text("mine")
     for name in ("file.h5", "out.h5"):

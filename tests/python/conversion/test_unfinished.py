@@ -176,7 +176,7 @@ def test_the_target_is_placed_last(source: Path, monkeypatch: pytest.MonkeyPatch
     calls = recorded_calls.in_python(monkeypatch, "rename")
     tr.convert(source, source.with_name("a.h5"))
     assert [path.name for _, path in calls if path.parent.name == "a.h5.partial" and "json" not in path.name] == [
-        "a.xdmf",
+        "a.h5.xdmf2",
         "a.h5",
     ]
 

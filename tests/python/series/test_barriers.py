@@ -61,21 +61,6 @@ def test_a_file_changes_after_its_journal_and_before_the_journal_is_emptied(tmp_
         assert headers[0] != "0" and headers[1:] == ["0", "0"], "the saved bytes, then what says that they count"
 
 
-def test_a_file_that_is_replaced_is_on_the_disk_before_it_gets_its_name(tmp_path):
-    calls = [call for call in recorded(tmp_path, 1) if "xdmf" in call.path.name or call.path.name == "run"]
-    renames = [k for k, call in enumerate(calls) if call.name == "rename"]
-    assert len(renames) == 3, "one for each step"
-    for at in renames:
-        assert calls[at].more == (str(tmp_path / "run/run.xdmf"),)
-        assert order(calls[at - 3 : at + 2]) == [
-            "create run.xdmf.tmp",
-            "write run.xdmf.tmp",
-            "sync run.xdmf.tmp",
-            "rename run.xdmf.tmp",
-            "sync run",
-        ]
-
-
 def test_raw_data_are_on_the_disk_before_the_line_that_names_them(tmp_path):
     """Checkpoints are such series."""
     texts = order([call for call in recorded(tmp_path, 1, "raw") if call.path.suffix not in (".xdmf", ".lock")])

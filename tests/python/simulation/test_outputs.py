@@ -150,13 +150,14 @@ def test_closing_planes_of_what_is_stored_as_a_whole(run):
         assert (series[1].read("ux") == stored).all()
 
 
-def test_hdf5_by_vtk(run, initial):
+@pytest.mark.parametrize(("name", "rows"), [("out", slice(None)), ("plane", slice(5, 6))])
+def test_hdf5_by_vtk(run, initial, name, rows):
     reader_module = pytest.importorskip("vtkmodules.vtkIOHDF")
     from vtkmodules.util.numpy_support import vtk_to_numpy
     from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline as Pipeline
 
     reader = reader_module.vtkHDFReader()
-    reader.SetFileName(str(run / "out.h5"))
+    reader.SetFileName(str(run / f"{name}.h5"))
     reader.UpdateInformation()
     information = reader.GetOutputInformation(0)
     assert list(information.Get(Pipeline.TIME_STEPS())) == TIMES
@@ -166,10 +167,14 @@ def test_hdf5_by_vtk(run, initial):
             reader.Update()
             image = reader.GetOutputDataObject(0)
             assert image.GetClassName() == "vtkImageData"
+            shown = {one: vtk_to_numpy(image.GetPointData().GetArray(one)) for one in FIELDS}
+            data = {one: values.reshape(13, -1, 16) for one, values in shown.items()}
+            for one in FIELDS:
+                assert (data[one] == file["VTKHDF/PointData"][one][step][:, rows]).all()
+            if name == "plane":
+                assert image.GetPoint(16 + 3) == pytest.approx((3 * 2.0 / 16, 5 * 3.0 / 10, 1.5 / 13))
+                continue
             assert image.GetDimensions() == NODES
-            data = {name: vtk_to_numpy(image.GetPointData().GetArray(name)).reshape(13, 11, 16) for name in FIELDS}
-            for name in FIELDS:
-                assert (data[name] == file["VTKHDF/PointData"][name][step]).all()
             if step == 0:
                 check_initial(data, initial)
                 i = image.ComputePointId((3, 7, 5))
@@ -210,19 +215,21 @@ def test_bp5_by_bpls(run, initial, single):
 @pytest.mark.parametrize("single", [False, True])
 def test_raw_by_numpy_and_its_xdmf(run, initial, single):
     directory = run / ("single" if single else "out")
-    domain = ElementTree.parse(directory / "series.xdmf").getroot().find("Domain")
-    topology = domain.find("Topology")
+    grids = ElementTree.parse(directory / "series.xdmf").getroot().findall("Domain/Grid/Grid")
+    topology = grids[0].find("Topology")
     assert topology.get("TopologyType") == "3DCoRectMesh"
     assert [int(n) for n in topology.get("Dimensions").split()] == [13, 11, 16]
-    origin, spacing = ([float(n) for n in item.text.split()] for item in domain.find("Geometry"))
+    origin, spacing = ([float(n) for n in item.text.split()] for item in grids[0].find("Geometry"))
     assert origin == [0, 0, 0]
     assert spacing == pytest.approx([1.5 / 13, 3.0 / 10, 2.0 / 16])
-    grids = domain.find("Grid").findall("Grid")
     assert [float(grid.find("Time").get("Value")) for grid in grids] == TIMES
     for number, grid in enumerate(grids):
         fields = {}
         for attribute in grid.findall("Attribute"):
             item = attribute.find("DataItem")
+            if attribute.get("AttributeType") == "Vector":
+                assert [one.text.strip()[2:4] for one in item] == ["ux", "uy", "uz"]
+                continue
             assert item.get("Format") == "Binary"
             dims = [int(n) for n in item.get("Dimensions").split()]
             kind = {"4": np.float32, "8": np.float64}[item.get("Precision")]
@@ -272,12 +279,13 @@ def test_planes_and_every_nth_point(run):
     with h5py.File(run / "out.h5") as file, h5py.File(run / "plane.h5") as plane:
         for name in FIELDS:
             whole = file["VTKHDF/PointData"][name][:]
-            assert (plane["VTKHDF/PointData"][name][:] == whole[:, :, 5:6, :]).all()
+            assert (plane["Fields"][name][:] == whole[:, :, 5:6, :]).all()
+            assert (plane["VTKHDF/PointData"][name][:] == whole[:, :, 5, :]).all()
             for step, entry in enumerate(told["steps"]):
                 (stored,) = (variable for variable in entry["variables"] if variable["name"] == name)
                 coarse = np.fromfile(run / "coarse" / stored["file"]).reshape(stored["shape"])
                 assert (coarse == whole[step, ::4, ::2, 1::3]).all()
-        assert plane["VTKHDF"].attrs["WholeExtent"].tolist() == [0, 15, 0, 0, 0, 12]
+        assert plane["VTKHDF"].attrs["WholeExtent"].tolist() == [0, 15, 0, 12, 0, 0], "x, z and the direction of one"
         assert plane["VTKHDF"].attrs["Origin"].tolist() == [0, 1.5, 0]
 
 

@@ -159,7 +159,9 @@ def info_text(run: Xcompact3dRun, index: int, time: float) -> str:
 
 
 def xdmf_text(grid: UniformGrid, number: int, time: float, fields: Mapping[str, int]) -> str:
-    """The XDMF file of a snapshot, as Xcompact3D writes it, and with its time.
+    """The XDMF file of a snapshot: that of Xcompact3D with its time, and in a form that every reader of XDMF takes.
+
+    Xcompact3D's own, where the grid refers to a topology outside, makes XDMF 3 abort ParaView.
 
     :param fields: name -> bytes of a real number.
     """
@@ -167,25 +169,26 @@ def xdmf_text(grid: UniformGrid, number: int, time: float, fields: Mapping[str, 
     own = grid.uneven
     rows = ['<?xml version="1.0" ?>', '<!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>']
     rows += ['<Xdmf xmlns:xi="http://www.w3.org/2001/XInclude" Version="2.0">', "<Domain>"]
-    rows += [f'    <Topology name="topo" TopologyType="{"3DRectMesh" if any(map(len, own)) else "3DCoRectMesh"}"']
-    rows += [f'        Dimensions="{shape}">', "    </Topology>"]
+    rows += [f'    <Grid Name="{number}" GridType="Uniform">', f'        <Time Value="{time!r}"/>']
+    kind = "3DRectMesh" if any(map(len, own)) else "3DCoRectMesh"
+    rows += [f'        <Topology TopologyType="{kind}" Dimensions="{shape}"/>']
     if any(map(len, own)):
-        rows.append('    <Geometry name="geo" Type="VXVYVZ">')
+        rows.append('        <Geometry GeometryType="VXVYVZ">')
         for n, start, step, places in zip(grid.points, grid.origin, grid.spacing, own, strict=True):
             along = [float(one) for one in places] or [start + step * i for i in range(n)]
             rows += [f'        <DataItem Dimensions="{n}" NumberType="Float" Precision="8" Format="XML">']
             rows += [f"        {' '.join(map(repr, along))}", "        </DataItem>"]
     else:
-        rows.append('    <Geometry name="geo" Type="ORIGIN_DXDYDZ">')
+        rows.append('        <Geometry GeometryType="ORIGIN_DXDYDZ">')
         for comment, three in (("Origin", grid.origin), ("DxDyDz", grid.spacing)):
-            rows += [f"        <!-- {comment}: z y x -->", '        <DataItem Format="XML" Dimensions="3">']
+            rows += [f"        <!-- {comment}: z y x -->"]
+            rows += ['        <DataItem Format="XML" NumberType="Float" Precision="8" Dimensions="3">']
             rows += [f"        {' '.join(repr(float(one)) for one in reversed(three))}", "        </DataItem>"]
-    rows += ["    </Geometry>", f'    <Grid Name="{number}" GridType="Uniform">', f'        <Time Value="{time!r}"/>']
-    rows += ['        <Topology Reference="/Xdmf/Domain/Topology[1]"/>']
-    rows += ['        <Geometry Reference="/Xdmf/Domain/Geometry[1]"/>']
+    rows.append("        </Geometry>")
     for name, width in fields.items():
-        rows += [f'        <Attribute Name={quoteattr(name)} Center="Node">', '           <DataItem Format="Binary"']
-        rows += [f'            DataType="Float" Precision="{width}" Endian="little" Seek="0"']
+        rows += [f'        <Attribute Name={quoteattr(name)} AttributeType="Scalar" Center="Node">']
+        rows += ['           <DataItem Format="Binary"']
+        rows += [f'            DataType="Float" Precision="{width}" Endian="Little" Seek="0"']
         rows += [f'            Dimensions="{shape}">', f"              ././{name}-{number}.bin"]
         rows += ["           </DataItem>", "        </Attribute>"]
     return "\n".join([*rows, "    </Grid>", "</Domain>", "</Xdmf>", ""])

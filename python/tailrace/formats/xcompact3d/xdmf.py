@@ -92,6 +92,8 @@ class XdmfSnapshots(FlatDataset):
         arrays: dict[str, FlatArray] = {}
         for attribute in grid.iter("Attribute"):
             item = attribute.find("DataItem")
+            if item is not None and item.get("ItemType") == "Function":
+                continue  # made of arrays that are here too, such as the vector of three components
             if item is not None and item.get("Format") == "Binary":
                 arrays[attribute.get("Name", "")[:200] or f"field{len(arrays)}"] = _array(self._where, item)
             else:
@@ -122,11 +124,13 @@ def _root(path: Path) -> Element:
 
 
 def _referred(domain: Element, grid: Element, tag: str) -> Element:
-    """The element itself, or the one at `/Xdmf/Domain/TAG[n]` that it refers to."""
+    """The element itself, or the one at `/Xdmf/Domain/TAG[n]` that it refers to, or that of the first grid with one."""
     own = grid.find(tag)
     if own is not None and own.get("Reference") is None:
         return own
     shared = domain.findall(tag)
+    if own is None and not shared:  # ours include that of the first grid (xi:include)
+        shared = [one for one in domain.iter(tag) if one.get("Reference") is None][:1]
     match = re.search(r"\[(\d{1,6})\]$", own.get("Reference", "") if own is not None else "[1]")
     at = int(match[1]) - 1 if match else 0
     if not 0 <= at < len(shared):

@@ -108,7 +108,7 @@ private:
   std::optional<JournaledFile> file_;  ///< on rank 0 when writing
   vtkhdf::Step step_;                  ///< the open one
   std::vector<std::string> created_;   ///< grid variables that this step added
-  std::optional<Hdf5Drawing> drawing_; ///< of a stretched grid; on rank 0 when writing
+  std::optional<Hdf5Drawing> drawing_; ///< on rank 0 when writing
   std::optional<SharedFile> shared_;
   StepReader reader_;
 };
@@ -120,7 +120,7 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
     if (!root())
       return;
     check_target(request.path, request.mode, Kind::file);
-    if (request.mode != Mode::read && request.grid && request.grid->stretched())
+    if (request.mode != Mode::read)
       drawing_.emplace(request.path);
     const bool there = std::filesystem::exists(request.path), begins = request.mode == Mode::write || !there;
     if (request.mode != Mode::read && begins && options_.closing != vtkhdf::Closing{} &&
@@ -155,7 +155,7 @@ Hdf5Engine::Hdf5Engine(const OpenRequest &request, Parameters &parameters) : req
 
 std::vector<std::string> Hdf5Engine::files() const {
   std::vector<std::string> result{request_.path};
-  if (contents_.grid && contents_.grid->stretched() && Hdf5Drawing::is_at(request_.path))
+  if (Hdf5Drawing::is_at(request_.path))
     result.push_back(Hdf5Drawing::path_for(request_.path));
   return result;
 }
@@ -165,7 +165,7 @@ void Hdf5Engine::create() {
     const FileDescriptor readers = Journal::hold_off_readers(request_.path);
     std::vector<std::string> beside{"journal"};
     if (Hdf5Drawing::is_at(request_.path))
-      beside.push_back("xdmf");
+      beside.push_back(Hdf5Drawing::ending + 1);
     request_.replaced->set_aside(beside);
   }
   Journal::discard(request_.path);
@@ -251,8 +251,8 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   vtkhdf::Variable &made = contents_.variables[block.name];
   made =
       vtkhdf::create_variable(*file_, {block.name, block.type, n}, contents_, options_.filters, options_.chunk_bytes);
-  if (contents_.closing != vtkhdf::Closing{} && n == contents_.grid->points)
-    vtkhdf::add_closed_view(*file_, made, contents_);
+  if (n == contents_.grid->points && vtkhdf::draws_views(contents_))
+    vtkhdf::add_view(*file_, made, contents_);
   return made;
 }
 
@@ -310,14 +310,11 @@ void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
   write_through_filters(request_.comm, block, creation, data, row(), request_.path, *request_.trace);
 }
 
-/// Rank 0: VTKHDF has no stretched grids, so an XDMF file beside it holds the coordinates.
+/// Rank 0.
 void Hdf5Engine::draw() {
-  if (!drawing_)
-    drawing_.emplace(request_.path);
   for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
     drawing_->add(contents_, vtkhdf::read_step(*file_, contents_, static_cast<std::int64_t>(step)));
   drawing_->add(contents_, step_);
-  drawing_->publish(*contents_.grid, request_.sync);
 }
 
 void Hdf5Engine::end_step(const StepMetadata &metadata) {
@@ -337,7 +334,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
     if (attributes_unsaved_)
       vtkhdf::write_attributes(*file_, contents_.attributes);
     vtkhdf::add_vectors(*file_, contents_);
-    if (contents_.grid && contents_.grid->stretched())
+    if (contents_.grid)
       draw();
     step_.scalars = metadata.scalars;
     step_.checksums = metadata.checksums;

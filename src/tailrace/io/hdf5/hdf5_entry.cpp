@@ -1,4 +1,5 @@
 #include <tailrace/io/engine/engine_entry.hpp>
+#include <tailrace/io/hdf5/vtkhdf/xdmf_companion.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
@@ -43,7 +44,7 @@ EngineEntry hdf5_entry() {
   traits.one_file = true;
   traits.library = "HDF5";
   traits.journal = ".journal";
-  traits.companion = ".xdmf";
+  traits.companion = Hdf5Drawing::ending;
   traits.compression = "compression";
   traits.model = {
       .pattern = "shared", .collective_parameter = "transfer", .collective_default = "independent", .preference = 0};

@@ -3,9 +3,7 @@
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace tailrace::io {
 
@@ -42,33 +40,17 @@ void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step
   const std::string text = xdmf_snapshot(drawn_, *described);
   const FileDescriptor target = create(path); // an incomplete file is harmless: step not listed yet
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
-  extend(*described);
+  series_.add(drawn_, *described);
 }
 
 void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const json &step) {
   if (const auto described = describe(grid, step))
-    extend(*described);
+    series_.add(drawn_, *described);
 }
 
 void XdmfFiles::clear() {
-  ::unlink(all_steps().c_str());
-  series_ = FileDescriptor();
+  series_.clear();
   drawn_ = {};
-  end_ = 0;
-}
-
-/// Overwrites the end of the document with a step and a new end.
-void XdmfFiles::extend(const XdmfStep &step) {
-  const std::string path = all_steps();
-  std::string text = xdmf_series_step(drawn_, step);
-  if (end_ == 0)
-    text = xdmf_series_begin(drawn_) + text;
-  const auto length = static_cast<std::int64_t>(text.size());
-  text += xdmf_series_end();
-  if (!series_)
-    series_ = FileDescriptor(path, O_NOFOLLOW | (end_ == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY));
-  write_all(series_.get(), text.data(), static_cast<std::int64_t>(text.size()), end_, path);
-  end_ += length;
 }
 
 } // namespace tailrace::io

@@ -13,13 +13,13 @@
 namespace tailrace::io {
 
 /// Files with which ParaView and VisIt open a directory of headerless binary files: snapshot-N.xdmf for every step, and
-/// series.xdmf for all steps. Adding a step to series.xdmf takes the same time for any number of steps. All local.
+/// series.xdmf for all steps. All local.
 class XdmfFiles {
 public:
-  explicit XdmfFiles(std::string directory) : directory_(std::move(directory)) {}
+  explicit XdmfFiles(const std::string &directory) : directory_(directory), series_(file("series.xdmf")) {}
 
   /// Path of series.xdmf.
-  std::string all_steps() const { return file("series.xdmf"); }
+  const std::string &all_steps() const { return series_.path(); }
   /// Name of the file of a step; the file is removed with the step.
   static std::string snapshot(std::int64_t number);
   /// Adds a step as the sidecar describes it: number, time, and variables with name, type, shape and file. Shows the
@@ -35,12 +35,10 @@ public:
 private:
   std::string file(const std::string &name) const { return directory_ + "/" + name; }
   std::optional<XdmfStep> describe(const std::optional<GridDescription> &grid, const nlohmann::json &step);
-  void extend(const XdmfStep &step);
 
   std::string directory_;
   GridDescription drawn_; ///< no points: not yet known
-  FileDescriptor series_;
-  std::int64_t end_ = 0; ///< where the steps in series.xdmf end; 0: there is no file
+  XdmfSeries series_;
 };
 
 } // namespace tailrace::io

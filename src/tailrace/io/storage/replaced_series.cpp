@@ -83,11 +83,8 @@ std::vector<ReplacedSeries::Move> ReplacedSeries::moves() const {
     all.push_back({path_, aside_});
   for (const auto &name : names_)
     all.push_back({fmt::format("{}/{}", path_, name), fmt::format("{}/{}", aside_, name)});
-  for (const auto &ending : beside_) {
-    const bool journal = ending == "journal"; // which has its name behind that of its file, in both places
-    all.push_back({journal ? path_ + ".journal" : fs::path(path_).replace_extension(ending).string(),
-                   fmt::format("{}.{}", aside_, ending)});
-  }
+  for (const auto &ending : beside_)
+    all.push_back({fmt::format("{}.{}", path_, ending), fmt::format("{}.{}", aside_, ending)});
   return all;
 }
 
@@ -105,7 +102,7 @@ void ReplacedSeries::read_record(std::string &state) {
     state = record.at("state");
     beside_ = record.at("beside").get<std::vector<std::string>>();
     names_ = record.at("names").get<std::vector<std::string>>();
-    const auto known = [](const std::string &ending) { return ending == "journal" || ending == "xdmf"; };
+    const auto known = [](const std::string &ending) { return ending == "journal" || ending == "xdmf2"; };
     if (record.at("tailrace") == kind && (state == "aside" || state == "remove") &&
         std::ranges::all_of(names_, is_plain) && std::ranges::all_of(beside_, known))
       return;

@@ -1,7 +1,13 @@
 #include <tailrace/io/storage/xdmf.hpp>
 
-#include <fmt/format.h>
+#include <tailrace/io/data/vectors.hpp>
+#include <tailrace/io/storage/files.hpp>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <bit>
 
 namespace tailrace::io {
@@ -15,42 +21,43 @@ std::string reversed(const std::array<double, 3> &x) {
 }
 
 std::string rectilinear_mesh(const GridDescription &grid) {
-  std::string text = fmt::format(R"(    <Topology name="topo" TopologyType="3DRectMesh"
-        Dimensions="{}">
-    </Topology>
-    <Geometry name="geo" Type="VXVYVZ">
-)",
+  std::string text = fmt::format("        <Topology TopologyType=\"3DRectMesh\" Dimensions=\"{}\"/>\n"
+                                 "        <Geometry GeometryType=\"VXVYVZ\">\n",
                                  reversed(grid.points));
   for (std::size_t d = 0; d < 3; ++d) {
-    text += fmt::format("        <!-- {} -->\n        <DataItem Format=\"XML\" NumberType=\"Float\" Precision=\"8\" "
-                        "Dimensions=\"{}\">\n        ",
+    text += fmt::format("          <!-- {} -->\n          <DataItem Format=\"XML\" NumberType=\"Float\" "
+                        "Precision=\"8\" Dimensions=\"{}\">\n          ",
                         "xyz"[d], grid.points[d]);
     for (std::int64_t i = 0; i < grid.points[d]; ++i)
       text += fmt::format("{:.17g} ", grid.coordinate(d, i));
-    text += "\n        </DataItem>\n";
+    text += "\n          </DataItem>\n";
   }
-  return text + "    </Geometry>\n";
+  return text + "        </Geometry>\n";
 }
 
+// A Topology or Geometry with a Reference to one elsewhere, or a Topology outside a Grid, makes XDMF 3 abort ParaView.
 std::string mesh(const GridDescription &grid) {
   if (grid.stretched())
     return rectilinear_mesh(grid);
-  return fmt::format(R"(    <Topology name="topo" TopologyType="3DCoRectMesh"
-        Dimensions="{}">
-    </Topology>
-    <Geometry name="geo" Type="ORIGIN_DXDYDZ">
-        <!-- Origin: z y x -->
-        <DataItem Format="XML" Dimensions="3">
-        {}
-        </DataItem>
-        <!-- Spacing: z y x -->
-        <DataItem Format="XML" Dimensions="3">
-        {}
-        </DataItem>
-    </Geometry>
+  return fmt::format(R"(        <Topology TopologyType="3DCoRectMesh" Dimensions="{}"/>
+        <Geometry GeometryType="ORIGIN_DXDYDZ">
+          <!-- Origin: z y x -->
+          <DataItem Format="XML" NumberType="Float" Precision="8" Dimensions="3">
+          {}
+          </DataItem>
+          <!-- Spacing: z y x -->
+          <DataItem Format="XML" NumberType="Float" Precision="8" Dimensions="3">
+          {}
+          </DataItem>
+        </Geometry>
 )",
                      reversed(grid.points), reversed(grid.origin), reversed(grid.spacing));
 }
+
+/// The mesh of the first step, the two first elements in it, for each step behind it. XDMF 2 and 3 both follow this.
+constexpr std::string_view mesh_of_first_step = R"x(        <xi:include xpointer="element(/1/1/1/1/1)"/>
+        <xi:include xpointer="element(/1/1/1/1/2)"/>
+)x";
 
 std::string number_kind(Type type) { return is_integer(type) ? "Int" : "Float"; }
 
@@ -62,13 +69,13 @@ std::string headerless_item(const XdmfAttribute &attribute, const std::string &s
            </DataItem>
 )",
                      number_kind(attribute.type), size_of(attribute.type),
-                     std::endian::native == std::endian::little ? "little" : "big", shape, attribute.file);
+                     std::endian::native == std::endian::little ? "Little" : "Big", shape, xml_text(attribute.file));
 }
 
 /// One step of a dataset that holds all steps.
 std::string hdf_item(const XdmfAttribute &attribute, const std::string &shape) {
   return fmt::format(R"(           <DataItem ItemType="HyperSlab" Type="HyperSlab" Dimensions="{0}">
-              <DataItem Format="XML" Dimensions="3 4">
+              <DataItem Format="XML" NumberType="Int" Dimensions="3 4">
               {1} 0 0 0
               1 1 1 1
               1 {0}
@@ -79,24 +86,49 @@ std::string hdf_item(const XdmfAttribute &attribute, const std::string &shape) {
            </DataItem>
 )",
                      shape, attribute.row, number_kind(attribute.type), size_of(attribute.type), attribute.row + 1,
-                     attribute.file, attribute.dataset);
+                     xml_text(attribute.file), attribute.dataset);
 }
 
-std::string step_grid(const GridDescription &grid, const XdmfStep &step) {
-  std::string text = fmt::format(R"(    <Grid Name="{}" GridType="Uniform">
-        <Time Value="{:.17g}"/>
-        <Topology Reference="/Xdmf/Domain/Topology[1]"/>
-        <Geometry Reference="/Xdmf/Domain/Geometry[1]"/>
-)",
-                                 step.name, step.time);
-  for (const auto &attribute : step.attributes) {
-    const Index3 &n = grid.points;
-    const std::string shape = reversed(attribute.cells ? Index3{n[0] - 1, n[1] - 1, n[2] - 1} : n);
-    text += fmt::format("        <Attribute Name=\"{}\" Center=\"{}\">\n", attribute.name,
-                        attribute.cells ? "Cell" : "Node");
-    text += attribute.dataset.empty() ? headerless_item(attribute, shape) : hdf_item(attribute, shape);
-    text += "        </Attribute>\n";
+std::string item(const XdmfAttribute &attribute, const std::string &shape) {
+  return attribute.dataset.empty() ? headerless_item(attribute, shape) : hdf_item(attribute, shape);
+}
+
+/// The vectors whose components are on the points. XDMF 3 cannot join arrays and leaves them out.
+std::string vectors(const std::string &shape, const XdmfStep &step) {
+  const auto find = [&](const std::string &name) {
+    return std::ranges::find_if(step.attributes,
+                                [&](const XdmfAttribute &one) { return one.name == name && !one.cells; });
+  };
+  std::string text;
+  for (const auto &first : step.attributes) {
+    const auto vector = vector_from(first.name, [&](const std::string &name) {
+      return find(name) != step.attributes.end() && find(name)->type == first.type;
+    });
+    if (!vector || find(vector->name) != step.attributes.end())
+      continue;
+    text +=
+        fmt::format("        <Attribute Name=\"{}\" AttributeType=\"Vector\" Center=\"Node\">\n"
+                    "          <DataItem ItemType=\"Function\" Function=\"JOIN($0, $1, $2)\" Dimensions=\"{} 3\">\n",
+                    vector->name, shape);
+    for (const auto &name : vector->components)
+      text += item(*find(name), shape);
+    text += "          </DataItem>\n        </Attribute>\n";
   }
+  return text;
+}
+
+std::string step_grid(const GridDescription &grid, const XdmfStep &step, std::string_view shown_mesh) {
+  std::string text = fmt::format("    <Grid Name=\"{}\" GridType=\"Uniform\">\n{}        <Time Value=\"{:.17g}\"/>\n",
+                                 step.name, shown_mesh, step.time);
+  const Index3 &n = grid.points;
+  for (const auto &attribute : step.attributes) {
+    const std::string shape = reversed(attribute.cells ? Index3{n[0] - 1, n[1] - 1, n[2] - 1} : n);
+    text +=
+        fmt::format("        <Attribute Name=\"{}\" AttributeType=\"Scalar\" Center=\"{}\">\n{}        </Attribute>\n",
+                    attribute.name, attribute.cells ? "Cell" : "Node", item(attribute, shape));
+  }
+  if (n != Index3{1, 1, 1}) // XDMF cannot join single numbers
+    text += vectors(reversed(n), step);
   return text + "    </Grid>\n";
 }
 
@@ -111,27 +143,41 @@ constexpr std::string_view head = R"(<?xml version="1.0" ?>
 
 } // namespace
 
-std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step) {
-  return fmt::format("{}{}{}{}", head, mesh(grid), step_grid(grid, step), tail);
+std::string xml_text(const std::string &text) {
+  std::string result;
+  for (const char c : text)
+    result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return result;
 }
 
-std::string xdmf_series_begin(const GridDescription &grid) {
-  return fmt::format("{}{}{}", head, mesh(grid), all_steps);
+std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step) {
+  return fmt::format("{}{}{}", head, step_grid(grid, step, mesh(grid)), tail);
 }
 
 bool is_xdmf_series(std::string_view text) {
   return text.starts_with(head) && text.find(all_steps) != std::string_view::npos;
 }
 
-std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step) { return step_grid(grid, step); }
+void XdmfSeries::clear() {
+  ::unlink(path_.c_str());
+  restart();
+}
 
-std::string xdmf_series_end() { return fmt::format("    </Grid>\n{}", tail); }
+void XdmfSeries::restart() {
+  file_ = FileDescriptor();
+  end_ = 0;
+}
 
-std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps) {
-  std::string text = xdmf_series_begin(grid);
-  for (const auto &step : steps)
-    text += xdmf_series_step(grid, step);
-  return text + xdmf_series_end();
+void XdmfSeries::add(const GridDescription &grid, const XdmfStep &step) {
+  const bool first = end_ == 0;
+  std::string text = first ? fmt::format("{}{}{}", head, all_steps, step_grid(grid, step, mesh(grid)))
+                           : step_grid(grid, step, mesh_of_first_step);
+  const auto length = static_cast<std::int64_t>(text.size());
+  text += fmt::format("    </Grid>\n{}", tail);
+  if (!file_)
+    file_ = FileDescriptor(path_, O_NOFOLLOW | (first ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY));
+  write_all(file_.get(), text.data(), static_cast<std::int64_t>(text.size()), end_, path_);
+  end_ += length;
 }
 
 std::string vtk_image_xml(const GridDescription &grid, const std::vector<std::string> &names) {

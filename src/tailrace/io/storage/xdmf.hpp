@@ -1,9 +1,12 @@
 #pragma once
 
 #include <tailrace/io/types.hpp>
+#include <tailrace/support/file_descriptor.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -25,16 +28,32 @@ struct XdmfStep {
   std::vector<XdmfAttribute> attributes;
 };
 
-/// XDMF text for one snapshot, in the form that Xcompact3D writes.
+/// A text with the characters escaped that XML does not take in elements.
+std::string xml_text(const std::string &text);
+
+/// XDMF text for one snapshot. ParaView's readers for XDMF 2 and 3 both take it; vectors are for the first alone.
 std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step);
-/// XDMF text for all snapshots as one series in time: its beginning, the text of each step, and its end.
-std::string xdmf_series_begin(const GridDescription &grid);
-std::string xdmf_series_step(const GridDescription &grid, const XdmfStep &step);
-std::string xdmf_series_end();
-/// The whole text.
-std::string xdmf_series(const GridDescription &grid, const std::vector<XdmfStep> &steps);
-/// Whether a text is one of these. Local.
+/// Whether a text is that of an XdmfSeries. Local.
 bool is_xdmf_series(std::string_view text);
+
+/// An XDMF file of all snapshots as one series in time. Adding a step takes the same time for any number of steps: it
+/// overwrites the end of the document. A program that is killed at this moment may leave a document without its end.
+/// Everything is local.
+class XdmfSeries {
+public:
+  explicit XdmfSeries(std::string path) : path_(std::move(path)) {}
+
+  const std::string &path() const { return path_; }
+  /// Adds a step; the first one since the construction, `clear` or `restart` begins the file anew. Throws IoError.
+  void add(const GridDescription &grid, const XdmfStep &step);
+  void clear();   ///< removes the file
+  void restart(); ///< leaves the file as it is until the next step
+
+private:
+  std::string path_;
+  FileDescriptor file_;
+  std::int64_t end_ = 0; ///< where the steps end; 0: the file is begun with the next one
+};
 
 /// The text of the attribute `vtk.xml` by which the ADIOS2 readers of ParaView and VTK see ImageData with these point
 /// variables. They take the time from a variable `time`.

@@ -345,3 +345,18 @@ def test_what_is_not_of_xcompact3d(tmp_path):
     (tmp_path / "input.i3d").write_text(input_text())
     with pytest.raises(IoError, match=r"has the input file input.i3d of Xcompact3D, but no data: expected data/NAME"):
         dataset_at(tmp_path, {})
+
+
+def test_the_xdmf_of_a_raw_series_has_its_steps(tmp_path):
+    """The mesh is in the first step, and included in the others; the vector repeats its components."""
+    grid = tr.StretchedGrid((NX, NY, NZ), coordinates=((), tuple(np.linspace(0, 1, NY) ** 2), ()))
+    with tr.open(tmp_path / "run", "w", engine="raw", grid=grid) as out:
+        for step in range(3):
+            ux = np.full((NZ, NY, NX), float(step))
+            out.write_step(0.5 * step, ux=ux, uy=ux + 1, uz=ux + 2)
+    found = dataset_at(tmp_path / "run" / "series.xdmf", {})
+    assert [time for _, time in found.steps] == [0.0, 0.5, 1.0]
+    assert found.notes == []
+    np.testing.assert_array_equal(found.grid.coordinates[1], grid.coordinates[1])
+    assert set(found.variables(2)) == {"ux", "uy", "uz"}
+    assert (values(found, 2, "uy") == 3).all()

@@ -108,29 +108,24 @@ def test_hdf5_replaces_its_own_and_what_is_empty(tmp_path):
 
 
 def test_two_series_do_not_share_a_drawing(tmp_path):
-    with tr.open(tmp_path / "run.h5", "w", grid=STRETCHED) as out:
-        out.write_step(0.0, ux=UX)
-    drawn = (tmp_path / "run.xdmf").read_text()
-    with pytest.raises(IoError, match=r"run.xdmf, .* is there already and is that of another series"):
-        tr.open(tmp_path / "run.hdf5", "w", grid=STRETCHED, engine="hdf5")
-    for _ in range(2):
-        with tr.open(tmp_path / "run.hdf5", "w", engine="hdf5") as out:
+    for name in ("run.h5", "run.hdf5"):
+        with tr.open(tmp_path / name, "w", grid=STRETCHED, engine="hdf5") as out:
             out.write_step(0.0, ux=UX)
-    assert (tmp_path / "run.xdmf").read_text() == drawn
-    for ending in ("h5", "xdmf"):
+        assert f"{name}:/VTKHDF" in (tmp_path / f"{name}.xdmf2").read_text()
+    for ending in ("h5", "h5.xdmf2"):
         (tmp_path / f"run.{ending}").rename(tmp_path / f"moved.{ending}")
     with tr.open(tmp_path / "moved.h5", "a") as out:
         out.write_step(1.0, ux=UX)
-    text = (tmp_path / "moved.xdmf").read_text()
+    text = (tmp_path / "moved.h5.xdmf2").read_text()
     assert text.count("moved.h5:/VTKHDF/PointData/ux") == 2
     assert "run.h5" not in text
-    assert tr.open(tmp_path / "moved.h5").files == [str(tmp_path / "moved.h5"), str(tmp_path / "moved.xdmf")]
+    assert tr.open(tmp_path / "moved.h5").files == [str(tmp_path / "moved.h5"), str(tmp_path / "moved.h5.xdmf2")]
 
 
-def test_the_drawing_of_a_stretched_grid_replaces_only_its_own(tmp_path):
-    path, drawing = tmp_path / "run.h5", tmp_path / "run.xdmf"
+def test_the_drawing_of_a_series_replaces_only_its_own(tmp_path):
+    path, drawing = tmp_path / "run.h5", tmp_path / "run.h5.xdmf2"
     drawing.write_text("<Xdmf>precious</Xdmf>\n")
-    with pytest.raises(IoError, match=r"run.xdmf, .* is there already and is not of Tailrace. To fix this"):
+    with pytest.raises(IoError, match=r"run.h5.xdmf2, .* is there already and is not of Tailrace. To fix this"):
         tr.open(path, "w", grid=STRETCHED)
     assert drawing.read_text() == "<Xdmf>precious</Xdmf>\n"
     assert not path.exists()

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 namespace tailrace::io::vtkhdf {
@@ -29,7 +30,7 @@ std::string group_for(const Index3 &shape, const Contents &contents) {
   const Index3 &points = contents.grid->points;
   const Index3 cells{points[0] - !x, points[1] - !y, points[2] - !z};
   if (shape == points)
-    return x || y || z ? other_group : point_group;
+    return draws_views(contents) ? other_group : point_group;
   return shape == cells ? cell_group : other_group;
 }
 
@@ -46,14 +47,35 @@ Closing read_closing(hid_t file) {
   return closing;
 }
 
+/// The direction of each axis of the image, of which we turn those of planes and lines.
+std::array<std::size_t, 3> stored_axes(hid_t vtk) {
+  std::array<std::size_t, 3> axes{0, 1, 2};
+  if (!h5::exists(vtk, own_path)) // of another program, whose arrays are in the order of its axes
+    return axes;
+  const auto direction = h5::numbers<double>(vtk, "Direction", 9);
+  std::array<bool, 3> met{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t d = 0; d < 3; ++d)
+      if (std::abs(direction[3 * d + axis]) == 1) {
+        axes[axis] = d;
+        met[d] = true;
+      }
+  if (!(met[0] && met[1] && met[2]))
+    throw IoError(fmt::format("cannot read {}: it is damaged (the Direction of /VTKHDF turns no axis into another)",
+                              h5::name_of(vtk)));
+  return axes;
+}
+
 std::optional<GridDescription> read_grid(hid_t vtk, const Closing &closing) {
   if (h5::check(H5Aexists(vtk, "WholeExtent"), "look for WholeExtent") == 0)
     return std::nullopt;
   const auto whole = h5::numbers<std::int64_t>(vtk, "WholeExtent", 6);
   const auto origin = h5::numbers<double>(vtk, "Origin", 3), spacing = h5::numbers<double>(vtk, "Spacing", 3);
   GridDescription grid;
-  for (std::size_t d = 0; d < 3; ++d) {
-    const std::int64_t first = whole[2 * d], last = whole[2 * d + 1];
+  const auto axes = stored_axes(vtk);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::size_t d = axes[axis];
+    const std::int64_t first = whole[2 * axis], last = whole[2 * axis + 1];
     std::int64_t steps = 0; // from point to point
     if (__builtin_sub_overflow(last, first, &steps) || steps < closing[d] || steps > most_bytes)
       throw IoError(fmt::format("cannot read {}: it is damaged (the WholeExtent of /VTKHDF goes from {} to {} in "
@@ -61,7 +83,7 @@ std::optional<GridDescription> read_grid(hid_t vtk, const Closing &closing) {
                                 h5::name_of(vtk), first, last, "xyz"[d], 1 + closing[d]));
     grid.points[d] = steps + 1 - closing[d];
     grid.origin[d] = origin[d];
-    grid.spacing[d] = spacing[d];
+    grid.spacing[d] = spacing[axis];
   }
   for (std::size_t d = 0; d < 3; ++d)
     if (const std::string path = coordinates_path + "xyz"[d]; h5::exists(vtk, path))
@@ -159,15 +181,24 @@ Contents read_contents(hid_t file, const std::string &path) {
 
 void write_grid(hid_t file, const GridDescription &grid, const Closing &closing) {
   const h5::Handle vtk = h5::group(file, "/VTKHDF");
-  if (grid.stretched() &&
+  if (!is_image(grid) &&
       h5::check(H5Aexists(vtk, "Type"), "look for Type") > 0) // ImageData would have the points at wrong places
     H5Adelete(vtk, "Type");
+  const Index3 shape = drawn_shape(grid, closing);
+  const auto axes = image_axes(shape);
   std::vector<std::int64_t> whole;
-  for (std::size_t d = 0; d < 3; ++d)
-    whole.insert(whole.end(), {0, grid.points[d] - 1 + closing[d]});
+  std::vector<double> spacing, direction(9);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    whole.insert(whole.end(), {0, shape[axes[axis]] - 1});
+    spacing.push_back(grid.spacing[axes[axis]]);
+    direction[3 * axes[axis] + axis] = 1;
+  }
+  if ((axes[1] + 3 - axes[0]) % 3 != 1) // two axes are exchanged: with the last one, of one point, turned around the
+    direction[3 * axes[2] + 2] = -1;    // three are right-handed again
   h5::set_attribute(vtk, "WholeExtent", whole);
   h5::set_attribute(vtk, "Origin", std::vector<double>(grid.origin.begin(), grid.origin.end()));
-  h5::set_attribute(vtk, "Spacing", std::vector<double>(grid.spacing.begin(), grid.spacing.end()));
+  h5::set_attribute(vtk, "Spacing", spacing);
+  h5::set_attribute(vtk, "Direction", direction);
   for (std::size_t d = 0; d < 3; ++d)
     for (std::size_t i = 0; i < grid.coordinates[d].size(); ++i)
       h5::put_row(file, coordinates_path + "xyz"[d], static_cast<std::int64_t>(i), grid.coordinates[d][i]);

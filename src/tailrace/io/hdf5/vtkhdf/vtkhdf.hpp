@@ -20,7 +20,9 @@
 ///     /VTKHDF/PointData/velocity  [step, z, y, x, 3]; a view: a virtual dataset, which repeats what is stored
 ///                                 elsewhere in the form that VTK draws, and takes no space. We never read views. There
 ///                                 is one for each vector whose three components are on the points. With closing planes
-///                                 (see Closing) the points are in /Fields, and PointData/<name> is a view too
+///                                 (see Closing), and on a plane or line, the points are in /Fields, and
+///                                 PointData/<name> is a view too: with the closing planes, and without the directions
+///                                 of one point, which VTK's arrays do not have (see image_axes)
 ///     /Lists/<name>/<row>         [rows, columns] of a list in step number <row>, from 0
 ///     /Tailrace                   attribute version, and rewound, a text that is new whenever steps were dropped; id,
 ///                                 a text that no other file has; index and scalars/<name> by step; attributes of the
@@ -98,8 +100,18 @@ void cut_variable(hid_t file, const Variable &variable, std::int64_t steps);
 
 // ---- views ----
 
-/// Adds the view of a variable on the points with its closing planes.
-void add_closed_view(hid_t file, const Variable &variable, const Contents &contents);
+/// The shape that VTK draws: the points of the grid, and closing planes.
+Index3 drawn_shape(const GridDescription &grid, const Closing &closing);
+/// Whether origin and spacing tell all places: on a plane normal to a stretched direction too.
+bool is_image(const GridDescription &grid);
+/// The direction, 0 to 2 for x to z, of each axis of the image of that shape. Those of one point come last, because VTK
+/// counts the dimensions of its arrays by the extents of the last axes.
+std::array<std::size_t, 3> image_axes(const Index3 &shape);
+/// Whether PointData has views of the variables on the points, which are then in /Fields.
+bool draws_views(const Contents &contents);
+
+/// Adds the view of a variable on the points, where `draws_views`.
+void add_view(hid_t file, const Variable &variable, const Contents &contents);
 /// Adds the views of vectors that are not there yet: of ux, uy, uz as velocity; of Ax, Ay, Az, of A_x, A_y, A_z and of
 /// an array A with three components as A_vector. A variable of that name has priority.
 void add_vectors(hid_t file, const Contents &contents);

@@ -5,32 +5,34 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace tailrace::io {
 
-/// The XDMF file beside an HDF5 file on a stretched grid. It holds the coordinates, which VTKHDF cannot. Everything
-/// here is local.
+/// The XDMF file beside an HDF5 file. It holds the coordinates of a stretched grid, which VTKHDF cannot, and is what
+/// programs open that do not know VTKHDF, or not its steps (ParaView before 5.12; VTK where there is one step alone).
+/// Everything here is local.
 class Hdf5Drawing {
 public:
   /// `path`: of the HDF5 file. Throws IoError if there is another program's file beside it.
   explicit Hdf5Drawing(const std::string &path);
 
+  /// What its name has behind that of the HDF5 file: ParaView opens .xdmf by its reader for XDMF 3, which cannot take
+  /// one step of a dataset.
+  static constexpr const char *ending = ".xdmf2";
   /// The path of the XDMF file beside an HDF5 file.
   static std::string path_for(const std::string &path);
-  /// Whether there is one, and no other series draws in it.
+  /// Whether there is one.
   static bool is_at(const std::string &path);
-  std::size_t steps() const { return steps_.size(); }
-  /// Removes steps from number `steps` on.
+  std::size_t steps() const { return steps_; }
+  /// Removes steps from number `steps` on: the next `add` begins the file anew, with step 0.
   void cut(std::size_t steps);
-  /// Adds the variables of a step that can be drawn, on points or cells.
+  /// Adds the next step, with those of its variables that can be drawn, on points or cells. Throws IoError.
   void add(const vtkhdf::Contents &contents, const vtkhdf::Step &step);
-  /// Replaces the XDMF file. Throws IoError.
-  void publish(const GridDescription &grid, bool sync) const;
 
 private:
-  std::string path_, file_; ///< of the XDMF file; name of the HDF5 file in it
-  std::vector<XdmfStep> steps_;
+  XdmfSeries series_;
+  std::string file_; ///< name of the HDF5 file in it
+  std::size_t steps_ = 0;
 };
 
 } // namespace tailrace::io

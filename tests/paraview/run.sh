@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Install the real ParaView of Debian or Ubuntu, and let it open our files: tests/python/paraview, of which other runs of
+# the tests skip what needs it. ParaView needs a display, which xvfb-run makes. This script needs .venv (make setup).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+packages=(paraview python3-paraview xvfb xauth libgl1-mesa-dri)
+
+if ! { command -v pvbatch && command -v xvfb-run; } >/dev/null; then
+  sudo=()
+  [ "$(id -u)" = 0 ] || sudo=(sudo)
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" apt-get install -y --no-install-recommends "${packages[@]}"
+fi
+.venv/bin/python -m pytest tests/python/paraview "$@"
