@@ -18,6 +18,8 @@ from tailrace.flow.checkpoint import CheckpointStore, State
 
 COMM = MPI.COMM_WORLD
 QUICK = {"failure_timeout": 5}
+# What no error may say here, where nobody else is and nothing goes away.
+FALSE = ("was removed, or replaced", "another program has begun", "a file of something else", "is writing it")
 
 
 class Setting(NamedTuple):
@@ -104,6 +106,8 @@ class Try:
             self.errors.append(str(error))
             if "filesystem error" in str(error):
                 self.violations.append(f"text of the C++ library: {error}")
+            if any(text in str(error) for text in FALSE):
+                self.violations.append(f"what is not so: {error}")
             return False
         except Exception as error:
             self.errors.append(str(error))

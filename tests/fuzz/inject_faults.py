@@ -8,14 +8,15 @@ For a small write, append, rewind, replacement and read of every engine, and for
 open, rename, cut, allocation, close, read, unlink, lock, mapping or stat of one rank fails (EIO, ENOSPC, EMFILE, EINTR,
 ESTALE), once or from then on, or does half of its work, for every k. After each: no value is wrong, no earlier step is
 lost, no step that was said to have failed is there, the series takes another step, nothing aborts, and every error is
-an IoError of ours. fault_cases.py says it exactly. A program that ends itself because a library keeps its ranks waiting
-(docs/io/errors.md) is counted, and is no finding.
+an IoError of ours that blames nobody else. fault_cases.py says it exactly. A program that ends itself because a library
+keeps its ranks waiting (docs/io/errors.md) is counted, and is no finding.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import json
 import os
 import re
@@ -28,7 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
@@ -39,6 +40,7 @@ from helpers.harness import mpi_run
 SILENCE = 90.0  # seconds after which a program that says nothing hangs
 READING = ("read", "open", "stat", "map", "close")  # kinds of calls that a reader makes
 MANY = 400  # calls of one kind in a phase; more than any has
+WHERE = signal.SIGUSR1  # a rank that gets it says where it is, and goes on
 GUARDED = re.compile(r"tailrace: cannot .*(does not come back|has not told the other ranks|Nothing was written for)")
 
 
@@ -73,6 +75,7 @@ def work(given: dict[str, Any]) -> None:
     import fault_cases
 
     comm, injector, folder = fault_cases.COMM, Injector(), Path(given["folder"])
+    faulthandler.register(WHERE)
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a library prints is no answer
 
@@ -119,7 +122,7 @@ class Campaign:
                 return
             at, number = position[0], position[1] + self._options.stride
 
-    def _start(self, label: str, ranks: int, at: int, number: int) -> subprocess.Popen[str]:
+    def _start(self, label: str, ranks: int, at: int, number: int, errors: IO[str]) -> subprocess.Popen[str]:
         given = {
             "label": label, "at": at, "number": number, "folder": str(self._folder / f"{label}-{ranks}"),
             "stride": self._options.stride, "seed": self._options.seed, "one": self._options.one,
@@ -130,13 +133,13 @@ class Campaign:
             preload = ["env", f"LD_PRELOAD={environment.pop('LD_PRELOAD')}"]
             command = ["mpiexec", "--oversubscribe", "-n", str(ranks), *preload, *command]
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, start_new_session=True
         )
 
     def _run_from(self, label: str, ranks: int, at: int, number: int) -> tuple[int, int] | None:
         """Where it died; None when it came to its end."""
-        process = self._start(label, ranks, at, number)
-        errors = (self._folder / "errors").open("w+")
+        errors = (self._folder / "errors").open("w+")  # a pipe that nobody reads would be full, and the program wait
+        process = self._start(label, ranks, at, number, errors)
         now: dict[str, Any] = {"at": at, "number": number, "name": "(start)"}
         hung = False
         try:
@@ -152,10 +155,11 @@ class Campaign:
                 else:
                     self._take(label, ranks, now, answer)
         finally:
+            if hung:
+                _ask_where(process)
             _kill(process)
-            errors.close()
+            told = _end_of(errors, 6000 if hung else 1500)
         ended = "hung" if hung else f"ended with {process.returncode}"
-        told = process.stderr.read()[-1500:] if process.stderr else ""
         if not hung and GUARDED.search(told):
             self.tries["ended"] += 1
         else:
@@ -187,6 +191,20 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str | None]:
                 return
             yield line
     yield None
+
+
+def _ask_where(process: subprocess.Popen[str]) -> None:
+    """Let all ranks of a program that hangs say where they are; mpiexec passes the signal on."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(WHERE)
+        time.sleep(5)
+
+
+def _end_of(file: IO[str], most: int) -> str:
+    """The end of what the program has written there. Closes the file."""
+    with file:
+        file.seek(0)
+        return file.read()[-most:]
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from tailrace.core import FileLock, InputError, IoError
 from tailrace.files import locks
-from tailrace.files.regular import open_regular
+from tailrace.files.regular import is_there, open_regular
 from tailrace.files.whole import remove, sync, write_text
 
 PARTIAL = ".partial"
@@ -55,9 +55,9 @@ class Draft:
             self._lock = None
 
     def _found(self, resume: bool) -> dict[str, Any]:
-        there = os.path.lexists(self.directory)
+        there = is_there(self.directory)
         record = self._read() if there else {}
-        if resume and not record and os.path.lexists(self._target) and not _is_empty(self._target):
+        if resume and not record and is_there(self._target) and not _is_empty(self._target):
             if there:
                 self.remove()  # a program was killed after its last rename
             return {"state": "complete"}
@@ -89,7 +89,7 @@ class Draft:
         )
         if not self.directory.is_dir() or self.directory.is_symlink():
             raise strange
-        if not os.path.lexists(path):
+        if not is_there(path):
             if any(entry.name != f"{_RECORD}.tmp" for entry in self.directory.iterdir()):
                 raise strange
             return {}  # killed before it wrote a record, so the directory is empty
@@ -109,7 +109,7 @@ class Draft:
     def check_free(self) -> None:
         """Check that the target does not exist. Raises InputError if it exists, and is not an empty directory."""
         target = self._target
-        if os.path.lexists(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
+        if is_there(target) and not (target.is_dir() and not target.is_symlink() and not any(target.iterdir())):
             raise InputError(
                 f"{target} is there already, and a conversion replaces nothing; choose another target, or move it away"
             )
@@ -156,7 +156,7 @@ class Draft:
             wanted = parent / entry.name
             if entry.name == self._target.name:
                 self.check_free()
-            elif os.path.lexists(wanted):
+            elif is_there(wanted):
                 raise InputError(
                     f"{wanted} is there already, and belongs to the result; move it away, and go on with --resume"
                 )

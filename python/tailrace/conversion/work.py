@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.core import Error, InputError, IoError
 from tailrace.files import provenance
+from tailrace.files.regular import is_there
 from tailrace.formats.writers import writer_of
 from tailrace.grids import UniformGrid
 from tailrace.io.engines import ENGINES
@@ -125,7 +126,7 @@ class Conversion:
             originals.check_removable(originals.removable(source), Path(request.source), self._target, places)
         companion = ENGINES[request.target_engine].companion if request.target_engine else ""
         beside = Path(f"{self._target}{companion}")
-        if companion and os.path.lexists(beside):
+        if companion and is_there(beside):
             raise InputError(f"{beside} is there already, and belongs to the result; move it away")
         if record:
             self._check_source(source)
@@ -266,7 +267,7 @@ class Conversion:
             raise InputError(
                 f"--delete-originals: {request.target} was made with --no-verify, so no original was removed"
             )
-        if not os.path.lexists(self._target):
+        if not is_there(self._target):
             raise InputError(
                 f"{request.target} is gone since it was made, so no original was removed; remove {draft.directory}, "
                 "and begin the conversion again"

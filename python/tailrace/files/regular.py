@@ -20,6 +20,18 @@ _KINDS = {
 }
 
 
+def is_there(path: str | Path) -> bool:
+    """Whether there is anything at a path, also a link that leads nowhere.
+
+    :raises OSError: the system does not tell, for which os.path.lexists says that there is nothing.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def refuse_special(path: str | Path) -> None:
     """Check a file before a library opens it.
 

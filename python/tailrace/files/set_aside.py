@@ -17,7 +17,7 @@ from tailrace.core import FileLock, InputError, IoError, check_only_bp
 from . import locks
 from .marks import EARLIER_RECORD, why_foreign
 from .paths import EARLIER
-from .regular import open_regular
+from .regular import is_there, open_regular
 from .whole import remove, write_text
 
 
@@ -92,7 +92,7 @@ class SetAside:
         given = {Path(os.path.realpath(path)): path for path in paths}
         wanted = list(given)
         for path in wanted:
-            if os.path.lexists(_aside(path)):
+            if is_there(_aside(path)):
                 raise InputError(f"{_aside(path)} is there already; move it away, so that {path} can have its name")
         self.claim()
         self._paths = wanted
@@ -181,7 +181,7 @@ class SetAside:
 
     def _put_back(self) -> None:
         for path in self._paths:
-            if os.path.lexists(_aside(path)):
+            if is_there(_aside(path)):
                 if path.is_dir() and not path.is_symlink():
                     check_only_bp(str(path))  # an unfinished series, or empty
                 remove(path)

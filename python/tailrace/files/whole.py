@@ -12,7 +12,7 @@ from pathlib import Path
 from tailrace.core import InputError
 
 from .marks import Mark, why_foreign
-from .regular import open_regular
+from .regular import is_there, open_regular
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def allocate(path: Path, size: int) -> None:
 
 def refuse_existing(path: Path) -> None:
     """Check that there is nothing at a path. Raises InputError if there is something."""
-    if os.path.lexists(path):
+    if is_there(path):
         raise InputError(f"{path} is there already, and nothing is replaced: move it away, or choose another target")
 
 

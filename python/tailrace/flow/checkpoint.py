@@ -229,12 +229,18 @@ class CheckpointStore:
         try:
             on_root(self._comm, lambda: check_sidecar(path))
             with series.open(path, "r", comm=self._comm, engine=ENGINE) as stored:
-                if len(stored) != 1:
-                    return f"it holds {len(stored)} steps instead of 1"
-                missing = [name for name in COMPONENTS if name not in stored[0]]
-                return f"it has no {', '.join(missing)}" if missing else "; ".join(stored.verify())
+                lacking = on_root(self._comm, lambda: _lacking(stored))
+                return lacking or "; ".join(stored.verify())
         except (Error, OSError, ValueError) as error:
             return str(error)
+
+
+def _lacking(stored: series.ArraySeries) -> str:
+    """What a checkpoint has not, whose parts are all undamaged. Local."""
+    if len(stored) != 1:
+        return f"it holds {len(stored)} steps instead of 1"
+    missing = [name for name in COMPONENTS if name not in stored[0]]
+    return f"it has no {', '.join(missing)}" if missing else ""
 
 
 def complete(directory: Path) -> list[tuple[int, Path]]:
@@ -274,8 +280,12 @@ class OpenCheckpoint:
         self.path = path
         self._series = series.open(path, "r", comm=comm, engine=ENGINE)
         self._step = self._series[0]
-        self.about = told = self._series.attributes
-        self.state = State(
+        self.about, self.state, self._shape = agree(comm, self._told)
+
+    def _told(self) -> tuple[dict[str, Any], State, tuple[int, int, int]]:
+        """What each rank reads by itself. Local."""
+        told = self._series.attributes
+        state = State(
             step=self._step.index,
             time=self._step.time,
             rows=int(told["rows"]),
@@ -284,10 +294,11 @@ class OpenCheckpoint:
             ranks=int(told["ranks"]),
             dt=float(told["dt"]) if "dt" in told else None,
         )
+        return told, state, self._step.variables["ux"][1]
 
     def shape(self) -> tuple[int, int, int]:
         """Nodes in x, y, z."""
-        return self._step.variables["ux"][1]
+        return self._shape
 
     def read(self, name: str, box: tuple[Any, Any]) -> NDArray[Any]:
         """This rank's box (start, count in x, y, z) of a field, as (nz, ny, nx)."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.parallel import agree
 from tailrace.text import visible
 
 from .connection import Mode, connect
@@ -292,7 +293,9 @@ class SeriesOf(ABC, Generic[OneStep]):
 
         :returns: one line for each damage.
         """
-        return [*self._handle.reader().damage(), *(line for step in self for line in step.verify())]
+        found = agree(self.comm, lambda: list(self._handle.reader().damage()))  # each rank has looked by itself
+        damage = dict.fromkeys(line for lines in self.comm.allgather(found) for line in lines)
+        return [*damage, *(line for step in self for line in step.verify())]
 
     @property
     def streaming(self) -> bool:

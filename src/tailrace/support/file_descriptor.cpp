@@ -77,8 +77,12 @@ FileDescriptor::~FileDescriptor() {
 
 bool is_at(const FileDescriptor &file, const std::string &path) {
   struct stat named{}, open{};
-  return ::stat(path.c_str(), &named) == 0 && ::fstat(file.get(), &open) == 0 && named.st_dev == open.st_dev &&
-         named.st_ino == open.st_ino;
+  const bool is_there = ::stat(path.c_str(), &named) == 0;
+  if (!is_there && (errno == ENOENT || errno == ENOTDIR))
+    return false;
+  if (!is_there || ::fstat(file.get(), &open) != 0)
+    throw file_error("examine", path, errno);
+  return named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
 } // namespace tailrace

@@ -41,7 +41,8 @@ private:
   int fd_ = -1;
 };
 
-/// Whether `path` leads to the open file: not when that was removed, or another took its place. Local.
+/// Whether `path` leads to the open file: not when that was removed, or another took its place. Throws IoError when the
+/// system does not tell. Local.
 bool is_at(const FileDescriptor &file, const std::string &path);
 
 } // namespace tailrace

@@ -238,8 +238,14 @@ bool FileLock::take(const std::string &target) {
   const bool reaches = taken == Taken::yes && reach_other_nodes(path_, read_mounts());
   if (!reaches)
     check_record(target, path_, file_);
-  if (!is_at(file_, path_))
-    return false;
+  try {
+    if (!is_at(file_, path_))
+      return false;
+  } catch (const IoError &) {
+    if (taken == Taken::yes) // else another program may hold the file that this one has made
+      release();
+    throw;
+  }
   ours_ = ours_ || (!only_reads_ && record_in(file_));
   if (!reaches)
     note_ =
@@ -255,8 +261,11 @@ bool FileLock::take(const std::string &target) {
 }
 
 void FileLock::release() noexcept {
-  if (ours_ && file_ && process_ == ::getpid() && is_at(file_, path_)) // a copy made by fork does not hold it
-    ::unlink(path_.c_str());
+  try {
+    if (ours_ && file_ && process_ == ::getpid() && is_at(file_, path_)) // a copy made by fork does not hold it
+      ::unlink(path_.c_str());
+  } catch (const IoError &) { // a file that cannot be examined may be another program's; that of ours is no obstacle
+  }
   file_ = FileDescriptor();
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -13,6 +15,7 @@ import tailrace as tr
 from tailrace.conversion import originals
 from tailrace.conversion.request import ConversionRequest
 from tailrace.conversion.selection import Selection
+from tailrace.core import FileLock
 
 
 def test_originals_of_other_programs_stay_unless_all_of_them_is_read(tmp_path):
@@ -83,3 +86,43 @@ def test_a_conversion_is_gone_on_with_by_the_same_request_only(name):
     asked = ConversionRequest("in", "out")
     assert replace(asked, **{name: OTHERS[name]}).described() != asked.described()
     assert {one.name for one in fields(asked)} - set(OTHERS) == {"verify", "resume"}, "these two change no value"
+
+
+def test_originals_that_a_program_writes_stay(tmp_path):
+    path = tmp_path / "run.h5"
+    path.write_text("values")
+    lock = FileLock(str(path))
+    with pytest.raises(tr.IoError, match="is writing it"):
+        originals.remove(originals.listed([str(path)]), path)
+    assert path.exists()
+    lock.release()
+    assert originals.remove(originals.listed([str(path)]), path) == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        ({"left_out": ["the array w"]}, "the array w"),
+        ({"notes": ["times are guessed"]}, "times are guessed"),
+        ({"removable": []}, "it is not known whether all of the files is read"),
+    ],
+)
+def test_what_is_not_read_as_a_whole_stays(what, why):
+    dataset = SimpleNamespace(**{"format": "odd", "left_out": [], "notes": [], "removable": ["a"], **what})
+    with pytest.raises(tr.InputError, match=f"may not have all of it: {why}"):
+        originals.check_whole(SimpleNamespace(path="a", dataset=dataset))
+
+
+def test_originals_stay_where_the_result_was_not_compared(tmp_path, monkeypatch):
+    """Whatever the options say: the record of the conversion knows."""
+    with tr.open(tmp_path / "in.h5", "w") as out:
+        out.write_step(0.0, u=np.zeros((4, 4, 4)))
+    with monkeypatch.context() as change:
+        change.setattr(originals, "remove", lambda *_: (_ for _ in ()).throw(tr.IoError("interrupted")))
+        with pytest.raises(tr.IoError, match="interrupted"):
+            tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True)
+    record = tmp_path / "out.h5.partial/conversion.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"verified": False}))
+    with pytest.raises(tr.InputError, match="was made with --no-verify, so no original was removed"):
+        tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
+    assert (tmp_path / "in.h5").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from tailrace.core import FileLock, InputError, IoError
-from tailrace.files import locks
+from tailrace.files import locks, set_aside
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series
 from tailrace.io.found import ExistingResult, check_unlocked, files_of, listed, of_series, of_table
@@ -336,3 +337,58 @@ def test_one_that_is_being_written_is_refused(tmp_path):
     lock.release()
     check_unlocked([ExistingResult(str(tmp_path / "a"), [])])
     FileLock(str(tmp_path / "a")).release()
+
+
+def test_what_could_not_be_removed_does_not_come_back(tmp_path, monkeypatch):
+    """The new results are there, and some of the old ones are gone: the next program removes the others."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("old")
+    record = record_of(tmp_path / "a")
+
+    def refuse(path):
+        if path.name == "b.earlier":
+            raise PermissionError(1, "Operation not permitted", str(path))
+        path.unlink()
+
+    earlier = SetAside(record, [tmp_path])
+    earlier.set_aside([tmp_path / "a", tmp_path / "b"])
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("new")
+    with monkeypatch.context() as patched:
+        patched.setattr(set_aside, "remove", refuse)
+        with pytest.raises(IoError, match=r"cannot remove the earlier results: .*b\.earlier: Operation not permitted"):
+            earlier.remove()
+    earlier.close()
+    assert [(tmp_path / name).read_text() for name in ("a", "b", "b.earlier")] == ["new", "new", "old"]
+    assert not SetAside(record, [tmp_path]).returned
+    assert names(tmp_path) == ["a", "b"]
+
+
+def stale(monkeypatch, name):
+    """Let the system not tell what is at a path of this name."""
+    lstat = os.lstat
+
+    def refuse(path, **more):
+        if Path(path).name == name:
+            raise OSError(errno.ESTALE, "Stale file handle", str(path))
+        return lstat(path, **more)
+
+    monkeypatch.setattr(os, "lstat", refuse)
+
+
+def test_what_cannot_be_examined_is_not_missing(place, monkeypatch):
+    """Else a file of that name would be lost, and results that are set aside forgotten."""
+    (place.parent / "x.earlier").write_text("of somebody else")
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="Stale file handle"):
+        stale(patched, "x.earlier")
+        SetAside(record_of(place), [place]).set_aside([place])
+    assert (place.parent / "x.earlier").read_text() == "of somebody else"
+    (place.parent / "x.earlier").unlink()
+
+    earlier = SetAside(record_of(place), [place])
+    earlier.set_aside([place])
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="Stale file handle"):
+        stale(patched, "x.earlier")
+        earlier.close()
+    assert SetAside(record_of(place), [place]).returned
+    assert place.read_text() == "old"

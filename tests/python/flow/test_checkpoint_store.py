@@ -272,3 +272,16 @@ def test_what_is_known_as_ours(tmp_path):
     (tmp_path / "link").symlink_to(path)
     assert not checkpoint._is_ours(tmp_path / "link")
     assert not checkpoint._is_ours(path / "file")
+
+
+def test_one_whose_list_is_not_that_of_its_checksum_is_skipped(tmp_path):
+    """The list tells what all other files are, and nothing else tells what the list is."""
+    store, said = CheckpointStore(tmp_path, 9, MPI.COMM_SELF), []
+    write(store, 1)
+    write(store, 2)
+    (tmp_path / "step-00000002/SHA256SUMS").write_text(f"{'0' * 64}  series.jsonl\n")
+    assert store.newest(said.append).state.step == 1
+    assert said == [
+        f"checkpoint {tmp_path / 'step-00000002'} is damaged and skipped: series.jsonl differs from its checksum in "
+        "SHA256SUMS"
+    ]

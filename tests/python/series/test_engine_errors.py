@@ -180,3 +180,20 @@ def test_headers_of_raw_series(tmp_path, key, value, said):
     sidecar.write(tmp_path / "run", {**told, key: value})
     with pytest.raises(IoError, match=said):
         tr.open(tmp_path / "run", engine="raw")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(IoError("gone"), IoError), (MemoryError("gone"), IoError), (ValueError("gone"), InputError)]
+)
+@pytest.mark.parametrize("engine", ["hdf5", "raw"])
+def test_an_error_before_a_collective_call_keeps_its_kind(tmp_path, error, kind, engine):
+    """A failure of the disk or a lack of memory is no mistake of the caller."""
+    with tr.open(tmp_path / "x", "w", engine=engine) as out:
+        out.write_step(0.0, ux=ONES)
+    with (
+        tr.open(tmp_path / "x") as stored,
+        pytest.raises(kind, match=r"^gone$") as found,
+        stored[0].raise_on_all_ranks(),
+    ):
+        raise error
+    assert type(found.value) is kind

@@ -1,5 +1,6 @@
 """The page "Add a consumer": what it writes into a copy of the package works, as it stands there."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -56,8 +57,10 @@ def test_the_consumer_of_the_page_sees_the_steps_of_a_run(tmp_path):
     (package / "consumers/extremes.py").write_text(consumer)
     recorder = package / "simulation/recorder.py"
     insert(recorder, "from tailrace.consumers.opening", "from tailrace.consumers.extremes import open_extremes\n")
-    opened = "Sequence[Consumer]]] = ["
-    recorder.write_text(recorder.read_text().replace(opened, opened + line.strip(), 1))
+    table, added = re.compile(r"^OPENERS.*?^\]\n", re.M | re.S), "    open_extremes,\n"
+    before = table.search(text := recorder.read_text())
+    assert before is not None and line.replace(added, "") == before[0], "the page shows the table as it is"
+    recorder.write_text(text.replace(before[0], line))
 
     (tmp_path / "case.toml").write_text(CASE)
     for ranks in (1, 2):

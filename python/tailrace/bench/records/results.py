@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tailrace.files.regular import open_regular, refuse_special
+from tailrace.files.regular import is_there, open_regular, refuse_special
 
 from .records import End, Failure, Interruption, Measurement, Record, Run, parse
 
@@ -26,7 +26,7 @@ def check_place(path: Path, *, append: bool) -> None:
     :raises ResultError: the file exists and `append` is False, or it is not a file of results.
     :raises OSError: there is a named pipe, a socket or a device.
     """
-    if not append and os.path.lexists(path):
+    if not append and is_there(path):
         raise ResultError(f"{path}: exists; expected a new file. To add to it, use --append; or give another -o")
     refuse_special(path)
     if path.exists() and path.stat().st_size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from tailrace.core import InputError, IoError
+from tailrace.files.regular import is_there
 from tailrace.formats.contiguous_hdf5 import ContiguousHdf5
 from tailrace.formats.overlaps import rows_in
 from tailrace.formats.writer import Writer
@@ -81,7 +81,7 @@ class NektarWriter(Writer):
         target = self._target()
         if not self._single:
             Path(self.path).mkdir(parents=True, exist_ok=True)
-        if os.path.lexists(target):
+        if is_there(target):
             raise IoError(f"{target}: is there already; nothing is replaced")
         self._draft.unlink(missing_ok=True)  # left by a killed program
 

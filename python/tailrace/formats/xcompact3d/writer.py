@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.files.regular import is_there
 from tailrace.files.whole import allocate, publish, refuse_existing, sync, write_text
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.writer import Writer
@@ -58,7 +59,7 @@ class Xcompact3dWriter(Writer):
 
     def _check_free(self) -> None:
         for name in ("checkpoint", INFO) if self._wanted else ():
-            if os.path.lexists(self._directory / name):
+            if is_there(self._directory / name):
                 raise InputError(
                     f"{self._directory / name} is there already, and nothing is replaced: move it away, or give "
                     "the option checkpoint=false"
@@ -183,7 +184,7 @@ class Xcompact3dWriter(Writer):
 
     def _agrees(self, told: WrittenRun) -> bool:
         path = self._directory / "input.i3d"
-        if not os.path.lexists(path):
+        if not is_there(path):
             return False
         there = read_run(path)
         same = (there.points, there.ends, there.ioutput, there.dt) == (

@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -25,6 +27,16 @@ std::int64_t size_of_file(const std::string &directory, const char *name) {
   return bytes_of((fs::path(directory) / name).string()).value_or(0);
 }
 
+/// What the system says of md.idx; nothing when it is not there. Throws IoError when the system does not tell.
+std::optional<struct stat> examine(const std::string &path) {
+  struct stat now = {};
+  if (::stat(path.c_str(), &now) == 0)
+    return now;
+  if (errno != ENOENT && errno != ENOTDIR)
+    throw file_error("examine", path, errno);
+  return std::nullopt;
+}
+
 bool same(const struct stat &one, const struct stat &other) {
   return one.st_ino == other.st_ino && one.st_size == other.st_size && one.st_mtim.tv_sec == other.st_mtim.tv_sec &&
          one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
@@ -40,8 +52,8 @@ BpView::BpView(const std::string &directory) : directory_(directory) {
       bytes_ = {size_of_file(directory, index_name), size_of_file(directory, metadata_name)};
       find_steps();
       sums_ = sums(places_);
-      struct stat now = {};
-      if (inode_ == 0 || (::stat((fs::path(directory) / index_name).c_str(), &now) == 0 && now.st_ino == inode_))
+      const auto now = examine((fs::path(directory) / index_name).string());
+      if (inode_ == 0 || (now && now->st_ino == inode_))
         return;
       throw IoError(fmt::format("cannot open {}: another program drops its steps again and again", directory));
     } catch (const IoError &) { // a writer may have cut or replaced a file since
@@ -55,12 +67,12 @@ BpView::BpView(const std::string &directory) : directory_(directory) {
 /// Opens md.idx, if there is one.
 void BpView::pin() {
   const std::string path = (fs::path(directory_) / index_name).string();
-  struct stat now = {};
   index_.reset();
   inode_ = 0;
-  if (::stat(path.c_str(), &now) != 0)
+  if (!examine(path))
     return;
   index_ = std::make_shared<const FileDescriptor>(path, O_RDONLY);
+  struct stat now = {};
   inode_ = ::fstat(index_->get(), &now) == 0 ? now.st_ino : 0;
 }
 
@@ -130,9 +142,10 @@ bool BpView::compare(std::size_t number) const {
 bool BpView::changed(std::size_t number) const {
   if (directory_.empty())
     return false;
-  struct stat now = {};
-  if (::stat((fs::path(directory_) / index_name).c_str(), &now) != 0)
+  const auto found = examine((fs::path(directory_) / index_name).string());
+  if (!found)
     return bytes_[0] > 0;
+  const struct stat &now = *found;
   if (inode_ != 0 && now.st_ino != inode_)
     return true;
   if (same(now, seen_))

@@ -86,7 +86,12 @@ vtkhdf::Contents StepReader::contents() const {
 
 std::vector<std::string> StepReader::damage(const vtkhdf::Contents &contents) const {
   const h5::Quiet quiet;
-  return look([&](hid_t file) { return vtkhdf::damage(file, contents); });
+  return look([&](hid_t file) {
+    std::vector<std::string> lines = vtkhdf::damage(file, contents);
+    if (const std::string why = h5::failure_of(file); !why.empty()) // then all of them may follow from it
+      lines.insert(lines.begin(), why);
+    return lines;
+  });
 }
 
 const vtkhdf::Step &StepReader::step(const vtkhdf::Contents &contents, std::size_t number) const {

@@ -5,63 +5,13 @@ A program of its own, in which the library of faults is preloaded, makes one cal
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from helpers.harness import mpi_run
-
-FUZZ = Path(__file__).parents[3] / "fuzz"
-BEGIN = f"""
-import sys
-sys.path[:0] = [{str(FUZZ)!r}, {str(FUZZ.parent / "python")!r}]
-import gc, os
-from pathlib import Path
-import numpy as np
-import tailrace as tr
-from faults import Fault, Injector
-injector = Injector()
-injector.watch(Path.cwd())
-a = np.arange(120.0).reshape(4, 5, 6)
-opened = tr.open
-tr.open = lambda path, *words, **more: opened(os.path.abspath(path), *words, **more)  # the library knows whole paths
-
-def steps(path):
-    with tr.open(path) as stored:
-        assert stored.verify() == [], stored.verify()
-        return [(step.index, bool(np.array_equal(step.read("ux"), step.index * a))) for step in stored]
-
-"""
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory) -> Path:
-    if not shutil.which("cc"):
-        pytest.skip("no C compiler")
-    sys.path.insert(0, str(FUZZ))
-    from faults import compile_library
-
-    return compile_library(tmp_path_factory.mktemp("faults"))
-
-
-def run(library: Path, folder: Path, program: str, ranks: int = 1, *words: str) -> str:
-    """What a program prints; it must end well."""
-    script = folder.parent / f"{folder.name}.py"
-    script.write_text(BEGIN + program)
-    command = [sys.executable, str(script), *words]
-    if ranks > 1:
-        command = ["mpiexec", "--oversubscribe", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
-    environment = mpi_run.environment() | ({"LD_PRELOAD": str(library)} if ranks == 1 else {})
-    result = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "without a prior Close" not in result.stderr
-    return result.stdout
-
+from helpers.harness.injection import FUZZ, run
 
 GONE = """
 from mpi4py import MPI

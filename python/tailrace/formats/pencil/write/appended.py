@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError, IoError
-from tailrace.files.regular import refuse_special
+from tailrace.files.regular import is_there, refuse_special
 from tailrace.files.whole import publish
 from tailrace.formats.contiguous_hdf5 import allocate
 from tailrace.formats.flat_array import FlatArray
@@ -58,7 +58,7 @@ class AppendedFile:
         """
 
         def make() -> tuple[Path, int, int, dict[str, int]]:
-            path = self.path if os.path.lexists(self.path) else self._partial
+            path = self.path if is_there(self.path) else self._partial
             if path == self.path:
                 refuse_special(path)
             else:

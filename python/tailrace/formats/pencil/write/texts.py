@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace.files.regular import open_regular
+from tailrace.files.regular import is_there, open_regular
 from tailrace.files.whole import write_text
 from tailrace.grids import Triple
 from tailrace.io.values import Attribute
@@ -28,7 +28,7 @@ _COUNTER = re.compile(r"^ ?n\w+=[1-9]\d*$")  # numbers of averages and the like:
 
 def write_new(path: Path, text: str) -> None:
     """Write a file, unless it exists."""
-    if os.path.lexists(path):
+    if is_there(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text, ending=PARTIAL)

@@ -63,9 +63,9 @@ JournalFile::JournalFile(const std::string &path, bool sync)
   if (!fd_ && errno != EEXIST)
     throw file_error("create", name_, errno);
   // A program that found the new journal before it was locked takes it for that of a dead writer, and removes it.
-  if (!fd_ || lock() == Taken::held || !in_place())
-    throw IoError(fmt::format("cannot write {}: another program has begun to write it ({})", path, name_));
   try {
+    if (!fd_ || lock() == Taken::held || !in_place())
+      throw IoError(fmt::format("cannot write {}: another program has begun to write it ({})", path, name_));
     save(nullptr);
     if (sync)
       sync_parent(name_);
@@ -104,8 +104,11 @@ Taken JournalFile::lock_change(const FileDescriptor &file, short kind) {
 bool JournalFile::in_place() const { return is_at(fd_, name_); }
 
 void JournalFile::remove() const noexcept {
-  if (in_place())
-    ::unlink(name_.c_str());
+  try {
+    if (in_place())
+      ::unlink(name_.c_str());
+  } catch (const IoError &) { // it stays, as that of a writer that was killed
+  }
 }
 
 void JournalFile::write(const void *data, std::size_t size, std::size_t offset) const {

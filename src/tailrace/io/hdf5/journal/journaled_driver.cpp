@@ -62,6 +62,7 @@ struct Driver : H5FD_t {
   ChunkTree *tree = nullptr;                                     ///< the one that HDF5 is reading as a whole
   StoredChunk *sought = nullptr;                                 ///< takes the place of data in place of the data
   bool discarded = false;
+  mutable std::string failure; ///< why the system has not read a part of the file; HDF5 does not always tell
 };
 
 Driver &driver(H5FD_t *file) { return *static_cast<Driver *>(file); }
@@ -138,8 +139,14 @@ herr_t read(H5FD_t *file, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t count,
     return 0;
   }
   const bool well = guarded(H5E_READERROR, [&] {
-    const std::int64_t there = std::clamp<std::int64_t>(ours.readable_size() - begin, 0, size);
-    read_all(ours.file.get(), buffer, there, begin, ours.path);
+    std::int64_t there = 0;
+    try {
+      there = std::clamp<std::int64_t>(ours.readable_size() - begin, 0, size);
+      read_all(ours.file.get(), buffer, there, begin, ours.path);
+    } catch (const IoError &error) {
+      ours.failure = error.what();
+      throw;
+    }
     std::memset(static_cast<char *>(buffer) + there, 0, count - static_cast<std::size_t>(there));
     ours.held.get(begin, static_cast<char *>(buffer), size);
     if (kind == H5FD_MEM_BTREE)
@@ -306,6 +313,8 @@ void apply(hid_t file) {
   ours.size = ours.end = ours.allocated;
   ours.held.exchange({});
 }
+
+std::string failure_of(hid_t file) { return driver_of(file).failure; }
 
 void trim(hid_t file) noexcept {
   try {

@@ -38,6 +38,8 @@ std::map<std::int64_t, std::vector<char>> changes(hid_t file, const std::string 
 /// Writes the flushed changes. After an IoError the file is neither old nor new, and must be discarded. What is now
 /// beyond the end stays, because a rollback needs it.
 void apply(hid_t file);
+/// Why the system has last refused to read a part of the file; "" if it has not. HDF5 may keep that to itself.
+std::string failure_of(hid_t file);
 /// After `apply`, when no rollback can follow: cuts off what is beyond the end. If that fails, the next open does it.
 void trim(hid_t file) noexcept;
 /// Closes the file without the changes that were not applied.
