@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, analyse, convert, bench, advise, case, new, plot, info, verify, flags, doctor.
+"""The command `tailrace`: run, analyse, convert, bench, advise, case, new, plot, render, film, info, verify, doctor ...
 
 Each command imports the large modules that it needs, so that help and error messages appear immediately.
 Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
@@ -26,6 +26,7 @@ from .advise import advise
 from .as_before import kept_overrides
 from .bench import commands as cli_bench
 from .common import checkpoints_of_others, enter, fail, guarded, on_ranks, say, settle
+from .film import film
 from .flags import flags
 from .new import new
 from .ranks import launch
@@ -247,6 +248,9 @@ app.command()(cli_plot.plot)
 
 
 app.command()(render)
+
+
+app.command()(film)
 
 
 @app.command()

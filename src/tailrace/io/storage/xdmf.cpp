@@ -97,7 +97,7 @@ std::string item(const XdmfAttribute &attribute, const std::string &shape) {
 std::string vectors(const std::string &shape, const XdmfStep &step) {
   const auto find = [&](const std::string &name) {
     return std::ranges::find_if(step.attributes,
-                                [&](const XdmfAttribute &one) { return one.name == name && !one.cells; });
+                                [&](const XdmfAttribute &drawn) { return drawn.name == name && !drawn.cells; });
   };
   std::string text;
   for (const auto &first : step.attributes) {
