@@ -48,33 +48,43 @@ def _in_order(place: Path) -> list[Path]:
 
 
 def _make(paths: list[Path], out: Path, rate: int) -> int:
-    """Make it; returns the exit code."""
-    from tailrace.pictures.film import Film
+    """Make it, whole or not at all; returns the exit code."""
+    from tailrace.files.marks import FILM
+    from tailrace.files.whole import drafted
     from tailrace.pictures.painter import PainterError
     from tailrace.text import duration
     from tailrace.text import size as size_of
+
+    try:
+        with drafted(out, FILM) as draft:
+            count = _write(paths, draft, rate)
+    except PainterError as error:
+        fail(str(error), 1)
+    print(f"{out}: {count} pictures, {duration(count / rate)}, {size_of(out.stat().st_size)}")
+    return 0
+
+
+def _write(paths: list[Path], out: Path, rate: int) -> int:
+    """Write the pictures; returns how many."""
+    from tailrace.pictures.film import Film
 
     first = _read(paths[0])
     rows, columns = (count - count % 2 for count in first.shape[:2])
     if (rows, columns) != first.shape[:2]:
         say(f"note: a film has even numbers of pixels: of each picture {columns} x {rows} are shown")
+    film = Film(out, (columns, rows), rate)
     try:
-        made = Film(out, (columns, rows), rate)
-        try:
-            for path in paths:
-                image = _read(path)
-                if image.shape != first.shape:
-                    raise ValueError(
-                        f"{path}: is {image.shape[1]} x {image.shape[0]} pixels, and {paths[0]} is {first.shape[1]} x "
-                        f"{first.shape[0]}; the pictures of a film have one size"
-                    )
-                made.add(image[:rows, :columns])
-        finally:
-            made.close()
-    except PainterError as error:
-        fail(str(error), 1)
-    print(f"{out}: {made.frames} pictures, {duration(made.frames / rate)}, {size_of(out.stat().st_size)}")
-    return 0
+        for path in paths:
+            image = _read(path)
+            if image.shape != first.shape:
+                raise ValueError(
+                    f"{path}: is {image.shape[1]} x {image.shape[0]} pixels, and {paths[0]} is {first.shape[1]} x "
+                    f"{first.shape[0]}; the pictures of a film have one size"
+                )
+            film.add(image[:rows, :columns])
+    finally:
+        film.close()
+    return film.frames
 
 
 def _read(path: Path) -> NDArray[Any]:
