@@ -59,6 +59,13 @@ def plot(
     ] = [],  # noqa: B006
     log: Annotated[bool, typer.Option("--log", help="Logarithmic values.")] = False,
     loglog: Annotated[bool, typer.Option("--loglog", help="Both axes logarithmic, as of spectra.")] = False,
+    limits: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--range", metavar="LOW HIGH", help="Of the colours of a slice, or of the axis of curves."),
+    ] = None,
+    colours: Annotated[
+        str, typer.Option("--colours", metavar="NAME", help="Colour map of a slice, one of matplotlib.")
+    ] = "",
     slopes: Annotated[
         list[str], typer.Option("--slope", metavar="-5/3", help="A reference line of this slope; repeatable.")
     ] = [],  # noqa: B006
@@ -88,7 +95,8 @@ def plot(
     try:
         given: dict[str, Any] = {
             "kind": kind, "columns": columns, "x": x, "field": field, "axis": axis, "index": index, "at": at,
-            "steps": steps, "times": times, "values": values, "log": log, "loglog": loglog, "slopes": slopes,
+            "steps": steps, "times": times, "values": values, "log": log, "loglog": loglog, "range": limits,
+            "colours": colours, "slopes": slopes,
             "reference": reference, "dt": dt, "grid": grid,
         }  # fmt: skip
         pictures = draw(paths, out, **given)

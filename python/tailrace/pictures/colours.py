@@ -14,7 +14,7 @@ Range = tuple[float, float]
 _BINS = 2048
 _LEFT_OUT = 0.005  # the share of the points at each end that a range leaves out: a few hide the contrast of all others
 _CALM = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-_NO_SIGN = 1e-6  # of the largest size: an undershoot of less is no change of sign
+NO_SIGN = 1e-6  # of the largest size: an undershoot of less is no change of sign
 
 
 def range_of(comm: Comm, values: NDArray[Any]) -> Range:
@@ -40,7 +40,7 @@ def range_of(comm: Comm, values: NDArray[Any]) -> Range:
 def signed(low: float, high: float) -> Range:
     """A range that is symmetric if it has both signs, and begins at zero if it hardly leaves it. Local."""
     largest = max(abs(low), abs(high))
-    if low < -_NO_SIGN * largest and high > _NO_SIGN * largest:
+    if low < -NO_SIGN * largest and high > NO_SIGN * largest:
         return -largest, largest
     if abs(low) < 0.1 * high:
         return 0.0, high

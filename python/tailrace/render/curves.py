@@ -57,11 +57,13 @@ class Scales:
 
     :param log_x, log_y: logarithmic axes.
     :param slopes: exponents of reference lines, with their texts: ("-5/3", -1.667).
+    :param limits: the ends of the axis of values; None: by the values.
     """
 
     log_x: bool = False
     log_y: bool = False
     slopes: tuple[tuple[str, float], ...] = ()
+    limits: tuple[float, float] | None = None
 
 
 def slope(text: str) -> tuple[str, float]:
@@ -156,6 +158,8 @@ def _draw_panel(
         axes.set_yscale("log", nonpositive="mask")
         _limit_decades(axes, curves, scales)
     axes.margins(x=0.02)
+    if scales.limits is not None:
+        axes.set_ylim(scales.limits)
     if scales.slopes:
         axes.set_ylim(top=axes.get_ylim()[1] * 10)  # room for the lines, which are above the curves
     for text, exponent in scales.slopes:

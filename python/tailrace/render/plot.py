@@ -30,7 +30,7 @@ from .curves import Curve, Scales, draw_curves, slope
 from .isosurface import draw_isosurface
 from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
-from .slices import draw_plane, read_plane
+from .slices import Shades, draw_plane, read_plane
 from .stored import check_there, chosen_steps, open_stored
 from .style import AXES, PlotError, check_picture, in_name, save
 from .thin import line_curve, lines, points
@@ -55,6 +55,8 @@ class Options:
     :param steps, times: stored steps by position, -1 being the last, and by the nearest time.
     :param values: values of isosurfaces.
     :param log, loglog: a logarithmic axis of values; both axes logarithmic. Spectra always have both.
+    :param range: the first and the last value of the colours of a slice, or of the axis of curves.
+    :param colours: the colour map of a slice, of matplotlib; by default by its values.
     :param slopes: exponents of reference lines, as "-5/3"; both axes must be logarithmic.
     :param reference: a history that runs are compared with, or a table of profiles for a channel.
     :param dt: the time step of a `time_evol.dat`.
@@ -73,6 +75,8 @@ class Options:
     values: Sequence[float] = ()
     log: bool = False
     loglog: bool = False
+    range: tuple[float, float] | None = None
+    colours: str = ""
     slopes: Sequence[str] = ()
     reference: Path | None = None
     dt: float | None = None
@@ -83,14 +87,14 @@ class Options:
         return [one.name for one in fields(self) if getattr(self, one.name) not in (one.default, [])]
 
 
-_CURVES = {"kind", "columns", "x", "log", "loglog", "slopes"}
+_CURVES = {"kind", "columns", "x", "log", "loglog", "slopes", "range"}
 _OF_STEPS = {"field", "axis", "steps", "times", "grid"}
 _USED: dict[Kind, set[str]] = {
     "time-series": {*_CURVES, "reference", "dt", "grid"},
     "spectrum": _CURVES | _OF_STEPS,
     "histogram": (_CURVES | _OF_STEPS) - {"axis"},
     "profile": _CURVES | _OF_STEPS,
-    "slice": {"kind", "index", "at", *_OF_STEPS},
+    "slice": {"kind", "index", "at", "range", "colours", *_OF_STEPS},
     "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
     "channel": {"kind", "steps", "times", "grid", "reference"},
 }
@@ -147,6 +151,8 @@ def _check(options: Options) -> None:
         raise PlotError(f"axis must be x, y or z (found {options.axis!r})")
     for text in options.slopes:
         slope(text)
+    if options.range is not None and not options.range[0] < options.range[1]:
+        raise PlotError(f"--range takes two rising numbers (found {options.range[0]:g} {options.range[1]:g})")
 
 
 def _check_used(options: Options, kinds: Sequence[Kind]) -> None:
@@ -271,7 +277,7 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
     if kind == "channel":
         several = [one for source in sources for one in _profiles(source.path, source.label, options)]
         return draw_channel(several, options.reference)
-    plain = not (options.columns or options.x or options.log or options.loglog)
+    plain = not (options.columns or options.x or options.log or options.loglog or options.range)
     runs = {source.label: source.run for source in sources if source.run is not None}
     if kind == "time-series" and plain and len(runs) == len(sources):
         for source in sources:
@@ -286,7 +292,7 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
     curves = [curve for source in sources for curve in source.curves()]
     both = options.loglog or kind == "spectrum"
     slopes = tuple(slope(text) for text in options.slopes) if both else ()
-    return draw_curves(curves, Scales(both, both or options.log, slopes))
+    return draw_curves(curves, Scales(both, both or options.log, slopes, options.range))
 
 
 def _check_rows(source: _Source) -> None:
@@ -353,12 +359,17 @@ def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
         if name is not None:
             if options.axis is not None or options.index is not None or options.at is not None:
                 raise PlotError(f"{stored.path}: '{name}' has two dimensions; leave --axis, --index and --at out")
-            return arrays.draw_table(one, name), f"{path.stem}-{name}-step{stored.steps.position_of(one.index)}.png"
+            shades = Shades(options.range, options.colours)
+            return arrays.draw_table(
+                one, name, shades
+            ), f"{path.stem}-{name}-step{stored.steps.position_of(one.index)}.png"
     plane = read_plane(
         path, options.field, axis=options.axis, index=options.index, at=options.at, step=step, time=time,
         grid=options.grid,
     )  # fmt: skip
-    return draw_plane(plane), f"{path.stem}-{in_name(plane.field)}-{plane.axis}{plane.index}-step{plane.step}.png"
+    return draw_plane(
+        plane, Shades(options.range, options.colours)
+    ), f"{path.stem}-{in_name(plane.field)}-{plane.axis}{plane.index}-step{plane.step}.png"
 
 
 def _draw_surface(path: Path, options: Options) -> tuple[Figure, str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import colormaps, rc_context
 from matplotlib.figure import Figure
 
 from tailrace.io.placement import Box
+from tailrace.pictures.colours import NO_SIGN, default_name
 
 from .quantities import Quantity, quantity
 from .stored import chosen_steps, open_stored
@@ -133,10 +135,22 @@ def _node(
 
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
-def draw_plane(plane: Plane) -> Figure:
+@dataclass(frozen=True)
+class Shades:
+    """How values become colours.
+
+    :param limits: the values of the first and the last colour; None: by the values.
+    :param colours: a colour map of matplotlib; "": by the limits.
+    """
+
+    limits: tuple[float, float] | None = None
+    colours: str = ""
+
+
+def draw_plane(plane: Plane, shades: Shades | None = None) -> Figure:
     """The figure of a plane, with its coordinates, its place and its time.
 
-    :raises PlotError: it has no finite value.
+    :raises PlotError: it has no finite value, or there is no such colour map.
     """
     across, up = (name for name in AXES if name != plane.axis)
     known = plane.coordinates
@@ -148,7 +162,7 @@ def draw_plane(plane: Plane) -> Figure:
     title = f"{plane.field} at {where}, t = {plane.time:.4g}"
     return draw_image(
         plane.values, ends[0], ends[1], (across + unit, up + unit), title, positive=plane.positive, units=plane.units,
-        proportional=True,
+        proportional=True, shades=shades,
     )  # fmt: skip
 
 
@@ -162,6 +176,7 @@ def draw_image(
     positive: bool = False,
     units: str = "",
     proportional: bool = False,
+    shades: Shades | None = None,
 ) -> Figure:
     """A two-dimensional array as a picture.
 
@@ -170,7 +185,7 @@ def draw_image(
     :param positive: values cannot be negative.
     :param proportional: both directions are lengths.
     """
-    colours, low, high, extend = _colours(values, title, positive)
+    colours, low, high, extend = _colours(values, title, positive, shades or Shades())
     width, height = across[-1] - across[0], up[-1] - up[0]
     proportional = proportional and min(values.shape) > 1 and max(width, height) <= _LONGEST * min(width, height)
     with rc_context(IMAGE_STYLE):
@@ -216,8 +231,23 @@ def _figure_size(width: float, height: float) -> tuple[float, float]:
     return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
 
 
-def _colours(values: NDArray[Any], title: str, positive: bool) -> tuple[str, float, float, str]:
-    """Colour map and limits: from zero, dark to bright, for values that cannot be negative; else white at zero.
+def _colours(values: NDArray[Any], title: str, positive: bool, shades: Shades) -> tuple[str, float, float, str]:
+    """Colour map and limits, and at which ends values are beyond them."""
+    if shades.colours and shades.colours not in colormaps:
+        near = difflib.get_close_matches(shades.colours, list(colormaps), n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise PlotError(f"--colours {shades.colours}: is no colour map of matplotlib{hint}")
+    colours, low, high, extend = _by_values(values, title, positive)
+    if shades.limits is not None:
+        low, high = shades.limits
+        finite = values[np.isfinite(values)]
+        colours = colours if positive else default_name((low, high))
+        extend = _extend(bool(finite.min() < low), bool(finite.max() > high))
+    return shades.colours or colours, low, high, extend
+
+
+def _by_values(values: NDArray[Any], title: str, positive: bool) -> tuple[str, float, float, str]:
+    """From zero, dark to bright, for values that cannot be negative; else white at zero, if they change their sign.
 
     A few extreme points would hide the contrast of all others, so the limits leave out 0.5 percent of the points.
     """
@@ -228,10 +258,12 @@ def _colours(values: NDArray[Any], title: str, positive: bool) -> tuple[str, flo
     top = float(np.percentile(np.abs(finite), 99.5)) or float(np.abs(finite).max()) or 1.0
     if positive:
         return "inferno", 0.0, top, "max" if highest > top else "neither"
-    if lowest > 0 or highest < 0:
+    if min(-lowest, highest) <= NO_SIGN * max(-lowest, highest):  # an undershoot is no change of sign
         low, high = (float(end) for end in np.percentile(finite, [0.5, 99.5]))
+        if low == high:  # but in a few points
+            low, high = lowest, highest
         if low == high:
-            low, high = low - 0.5 * abs(low), high + 0.5 * abs(high)
+            low, high = low - (0.5 * abs(low) or 1.0), high + (0.5 * abs(high) or 1.0)
         return "viridis", low, high, _extend(lowest < low, highest > high)
     return "RdBu_r", -top, top, _extend(lowest < -top, highest > top)
 

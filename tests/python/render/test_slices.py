@@ -9,7 +9,7 @@ import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
 from tailrace.io.engines import STORING
 from tailrace.render.plot import Options, figures
-from tailrace.render.slices import Plane, _colours, draw_plane, read_plane
+from tailrace.render.slices import Plane, Shades, _colours, draw_plane, read_plane
 from tailrace.render.style import PlotError
 from tailrace.steps.stored_step import StoredStep
 
@@ -177,4 +177,27 @@ def test_a_grid_file_makes_a_series_one_of_fields(tmp_path):
 def test_a_field_that_is_zero_but_in_a_few_points_is_seen():
     values = np.zeros(10_000)
     values[7] = -1e-3
-    assert _colours(values, "field", positive=False)[1:3] == (-1e-3, 1e-3)
+    assert _colours(values, "field", False, Shades())[1:3] == (-1e-3, 0.0)
+
+
+def test_an_undershoot_is_no_change_of_sign():
+    dye = np.linspace(-1e-17, 1, 100)
+    assert _colours(dye, "dye", False, Shades())[0] == "viridis"
+    assert _colours(dye - 0.3, "dye", False, Shades())[0] == "RdBu_r"
+
+
+def test_a_range_and_colours_of_the_user(flow):
+    ((figure, _),) = figures([flow], Options(field="uy", range=(-0.25, 0.5), colours="magma"))
+    axes, bar = figure.axes
+    (image,) = axes.images
+    assert image.get_clim() == (-0.25, 0.5) and image.get_cmap().name == "magma"
+    assert bar.get_ylim() == (-0.25, 0.5)
+    ((figure, _),) = figures([flow], Options(field="uy", kind="histogram", range=(0.0, 2.0)))
+    assert figure.axes[0].get_ylim() == (0.0, 2.0)
+    for wrong, said in [
+        (Options(colours="virids"), "did you mean viridis"),
+        (Options(range=(1.0, 0.0)), "two rising numbers"),
+        (Options(kind="isosurface", range=(0.0, 1.0)), "--range is for pictures of the kind"),
+    ]:
+        with pytest.raises(PlotError, match=said):
+            figures([flow], wrong)
