@@ -18,12 +18,13 @@ from .values import Flag, Name, Real, Text, Whole
 
 Pixels = Annotated[Whole, Field(ge=64, le=7680, multiple_of=2)]
 _DERIVED = ("lambda2", "divergence")
+_VECTORS = ("u", "vorticity")
 _NAMED = "or an expression, as sqrt(ux**2 + uy**2), or file.py:function of a step"
 Vector3 = tuple[Real, Real, Real]
 
 
 class LayerSection(Section):
-    """[[picture.layers]]: an isosurface, or a slice."""
+    """[[picture.layers]]: an isosurface, a slice, or arrows on a plane."""
 
     surface: Text = Field("", description=f"the field whose isosurface is drawn; {_NAMED}")
     values: list[Real] = Field(
@@ -32,7 +33,11 @@ class LayerSection(Section):
     )
     colour: Text = Field("", description="the field that colours the surface; by default itself")
     slice: Text = Field("", description="or the field that a slice shows")
-    at: AtSection | None = Field(None, description="the place of the slice, as { z = 1.5 }")
+    vectors: Text = Field("", description="or the vector whose arrows are drawn on a plane: u, vorticity, a function")
+    spacing: Annotated[Whole, Field(ge=1)] | None = Field(
+        None, description="nodes between arrows, 4 by default; the longest is as long at first"
+    )
+    at: AtSection | None = Field(None, description="the place of the slice or the arrows, as { z = 1.5 }")
     normal: Vector3 | None = Field(None, description="or the direction across an oblique slice")
     through: Vector3 | None = Field(None, description="a point of an oblique slice; by default the middle of the box")
     range: tuple[Real, Real] | None = Field(
@@ -66,19 +71,32 @@ class LayerSection(Section):
             raise ValueError(f"'{name}' is no colour map of matplotlib{f'; did you mean {near[0]}?' if near else ''}")
         return name
 
+    @field_validator("vectors")
+    @classmethod
+    def _known_vector(cls, name: str, info: ValidationInfo) -> str:
+        if ".py:" in name:
+            check_function(name, directory_of(info))
+        elif name and name not in _VECTORS:
+            raise ValueError(f"'{name}' is no vector; there are {', '.join(_VECTORS)}, and file.py:function")
+        return name
+
     @model_validator(mode="after")
-    def _surface_or_slice(self) -> Self:
-        if bool(self.surface) == bool(self.slice):
-            raise ValueError("give surface, the field of an isosurface, or slice, the field of a plane")
+    def _one_kind(self) -> Self:
+        if [bool(self.surface), bool(self.slice), bool(self.vectors)].count(True) != 1:
+            raise ValueError("give surface, the field of an isosurface, or slice, the field of a plane, or vectors")
+        if self.vectors and (self.at is None or len(self.at.places) != 1):
+            raise ValueError("vectors need one place, as in at = { z = 1.5 }")
         if self.slice and self.normal is None and (self.at is None or len(self.at.places) != 1):
             raise ValueError("a slice needs one place, as in at = { z = 1.5 }, or a normal")
+        if self.spacing is not None and not self.vectors:
+            raise ValueError("spacing goes with vectors; leave it out")
         if self.normal is not None and (self.at is not None or not any(self.normal)):
             raise ValueError("normal is a direction other than zero, and goes without at")
         if self.through is not None and self.normal is None:
             raise ValueError("through goes with normal; leave it out")
-        for key in ("values", "colour") if self.slice else ("at", "normal"):
+        for key in ("at", "normal") if self.surface else ("values", "colour"):
             if getattr(self, key):
-                other = "surface" if self.slice else "slice"
+                other = "slice" if self.surface else "surface"
                 raise ValueError(f"{key} goes with {other}; leave it out")
         if self.range is not None and not self.range[0] < self.range[1]:
             raise ValueError("range must be two rising numbers")
@@ -118,7 +136,7 @@ class PictureSection(Rhythm):
 
     def functions(self) -> list[str]:
         """Those of users that the layers show, as 'file.py:function'."""
-        words = [word for one in self.layers for word in (one.surface, one.slice, one.colour)]
+        words = [word for one in self.layers for word in (one.surface, one.slice, one.vectors, one.colour)]
         return list(dict.fromkeys(word for word in words if ".py:" in word))
 
     @property

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from .opening import Opening
 
+_APART = 4  # nodes between arrows
 _DEFINITIONS = "step, time: of each picture, in the order of the film"
 
 
@@ -198,6 +199,10 @@ def _layer_of(section: LayerSection) -> Layer:
     more: dict[str, Any] = {"limits": section.range, "colours": section.colours, "label": section.label}
     if section.normal is not None:
         return Layer(section.slice, normal=section.normal, through=section.through, **more)
+    if section.vectors:
+        assert section.at is not None  # the section sees to it
+        ((axis, place),) = section.at.places.items()
+        return Layer(section.vectors, axis=axis, place=place, spacing=section.spacing or _APART, **more)
     if section.slice:
         assert section.at is not None  # the section sees to it
         ((axis, place),) = section.at.places.items()

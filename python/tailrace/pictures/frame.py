@@ -85,7 +85,7 @@ def _draw_bar(image: Any, pen: Any, bar: Bar, ink: Any, place: tuple[int, int, i
     strip = Image.fromarray(np.repeat(table[None], height, axis=0)).resize((width, height), Image.Resampling.BILINEAR)
     image.paste(strip, (left, top))
     font = _font(rows // 38)
-    pen.text((left + width // 2, top - rows // 120), bar.name, fill=ink, font=font, anchor="mb")
+    pen.text((left + width // 2, top - rows // 70), bar.name, fill=ink, font=font, anchor="ms")
     for share in (0.0, 0.5, 1.0):
         value = bar.limits[0] + share * (bar.limits[1] - bar.limits[0])
         anchor = "lt" if share == 0 else "rt" if share == 1 else "mt"

@@ -194,7 +194,37 @@ def _grid(folder: Path, layer: dict[str, Any]) -> Any:
     return grid
 
 
-_KINDS = {"surface": _add_surface, "slice": _add_slice, "cut": _add_cut}
+def _add_arrows(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonCore import vtkPoints
+    from vtkmodules.vtkCommonDataModel import vtkPolyData
+    from vtkmodules.vtkFiltersCore import vtkGlyph3D
+    from vtkmodules.vtkFiltersSources import vtkArrowSource
+
+    vectors = np.load(folder / layer["vectors"]).astype(np.float64)
+    points, cloud = vtkPoints(), vtkPolyData()
+    points.SetData(numpy_to_vtk(np.load(folder / layer["points"]), deep=True))
+    cloud.SetPoints(points)
+    cloud.GetPointData().SetVectors(numpy_to_vtk(vectors, deep=True))
+    colour = numpy_to_vtk(np.linalg.norm(vectors, axis=1), deep=True)
+    colour.SetName("colour")
+    cloud.GetPointData().AddArray(colour)
+    arrow = vtkArrowSource()
+    arrow.SetTipResolution(16)
+    arrow.SetShaftResolution(12)
+    arrow.SetTipLength(0.4)  # thick enough to be seen in a picture of the whole box
+    arrow.SetTipRadius(0.17)
+    arrow.SetShaftRadius(0.06)
+    glyphs = vtkGlyph3D()
+    glyphs.SetSourceConnection(arrow.GetOutputPort())
+    glyphs.SetInputData(cloud)
+    glyphs.SetScaleModeToScaleByVector()
+    glyphs.SetScaleFactor(layer["length"])
+    glyphs.Update()
+    _add(renderer, glyphs.GetOutput(), folder, layer, lit=True)
+
+
+_KINDS = {"surface": _add_surface, "slice": _add_slice, "cut": _add_cut, "arrows": _add_arrows}
 
 
 def _add(renderer: Any, surface: Any, folder: Path, layer: dict[str, Any], *, lit: bool) -> None:

@@ -39,6 +39,17 @@ def quantity(step: Step, name: str, functions: Mapping[str, Function] | None = N
     return found.norm() if isinstance(found, Vector) else found
 
 
+def vector(step: Step, name: str, functions: Mapping[str, Function] | None = None) -> Vector:
+    """A vector by its name, or what a function returns. Collective.
+
+    :raises InputError: the step does not have it, or the function fails or returns something else.
+    """
+    found = _called(step, name, functions[name]) if functions and name in functions else step.vector(name)
+    if not isinstance(found, Vector):
+        raise InputError(f"{name} must return a vector to be drawn as arrows (returned a field)")
+    return found
+
+
 def _called(step: Step, name: str, function: Function) -> Field | Vector:
     try:
         found = function(step)

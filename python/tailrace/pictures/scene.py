@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailrace.fields.field import Field
+from tailrace.fields.vector import Vector
 from tailrace.parallel import agree
 
 from .blocks import Neighbours, coordinates_of, inner, neighbours_of
@@ -17,7 +18,7 @@ from .colours import Range, range_of, table_of, wider
 from .compose import compose
 from .frame import Bar, Theme, finished, scene_size
 from .painter import Painter
-from .quantity import Function, quantity
+from .quantity import Function, quantity, vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,7 @@ SMOOTH = 2  # each side of a pixel of the picture is drawn by so many pixels, wh
 
 @dataclass(frozen=True)
 class Layer:
-    """A surface or a slice.
+    """A surface, a slice, or arrows on a slice.
 
     :param field: whose surface it is, or what the slice shows; see `quantity.quantity`.
     :param levels: the values of the surfaces; none: chosen at the first picture.
@@ -37,6 +38,7 @@ class Layer:
     :param axis, place: of a slice: the direction across it and its coordinate; "": it is a surface.
     :param normal, through: of a slice that is oblique: the direction across it and a point of it; None: the middle
         of the box.
+    :param spacing: of arrows: how many nodes they are apart, the longest being as long; 0: it has no arrows.
     :param limits: the range of the colours; None: that of the pictures so far.
     :param colours: a colour map of matplotlib; "": by the range.
     :param label: the name of what the colours show; "": its field.
@@ -49,6 +51,7 @@ class Layer:
     place: float = 0.0
     normal: Vector3 | None = None
     through: Vector3 | None = None
+    spacing: int = 0
     limits: Range | None = None
     colours: str = ""
     label: str = ""
@@ -92,6 +95,7 @@ class Drawing:
         self._painter = Painter()
         self._neighbours: Neighbours | None = None
         self._known_fields: dict[str, Field] = {}  # of this picture
+        self._known_vectors: dict[str, Vector] = {}
 
     def draw(self, step: Step) -> NDArray[np.uint8] | None:
         """The picture of a step, (rows, columns, 3), on rank 0; None on the others.
@@ -99,8 +103,8 @@ class Drawing:
         :raises InputError: the step has no such field.
         :raises PainterError: a rank could not draw its part; raised on all of them.
         """
-        self._known_fields = {}
-        first = self._quantity(step, self.scene.layers[0].field)
+        self._known_fields, self._known_vectors = {}, {}
+        first = self._quantity(step, self.scene.layers[0])
         comm, grid = first.operators.comm, first.operators.grid
         self._neighbours = self._neighbours or neighbours_of(first)
         x, y, z = first.operators.shape(first.centred)
@@ -110,7 +114,8 @@ class Drawing:
         camera = camera_of(self.scene.view, self.scene.up, lengths, columns / rows, self.scene.orbit * step.time)
         parts = [self._part(number, layer, step) for number, layer in enumerate(self.scene.layers)]
         size = (columns * SMOOTH, rows * SMOOTH)
-        cut = camera.cut(self._corners(first), size)
+        arrows = any(layer.spacing for layer in self.scene.layers)  # which reach beyond this rank's cells
+        cut = (0, 0, *size) if arrows else camera.cut(self._corners(first), size)
         request = {
             "layers": [one for one in parts if one],
             "size": size,
@@ -121,7 +126,7 @@ class Drawing:
             "box": lengths,  # each rank draws what is before its own part
         }
         drawn = agree(comm, lambda: self._painter.draw(request))
-        self._known_fields = {}
+        self._known_fields, self._known_vectors = {}, {}
         whole = compose(comm, *_uncut(drawn, cut, size, self.scene.theme))
         return None if whole is None else self._finish(whole, step, camera, lengths)
 
@@ -146,7 +151,7 @@ class Drawing:
         bars = []
         for number, layer in enumerate(self.scene.layers):
             limits = self._limits[number]
-            bar = Bar(layer.label or layer.shown.rpartition(":")[2], limits, layer.colours)
+            bar = Bar(layer.label or _named(layer), limits, layer.colours)
             if bar not in bars:
                 bars.append(bar)
         title = f"{self.scene.title}   t = {step.time:.4g}" if self.scene.title else f"t = {step.time:.4g}"
@@ -155,10 +160,12 @@ class Drawing:
     # ---- a layer -----------------------------------------------------------------------------------------------------
     def _part(self, number: int, layer: Layer, step: Step) -> dict[str, Any] | None:
         """The request for this rank's part of a layer; None where it has none of it."""
-        values = self._quantity(step, layer.field)
-        colour = self._quantity(step, layer.colour) if layer.colour else values
+        values = self._quantity(step, layer)
+        colour = self._quantity(step, replace(layer, field=layer.colour)) if layer.colour else values
         self._choose(number, layer, values, colour)
         assert self._neighbours is not None
+        if layer.spacing:
+            return self._arrows(number, layer, values, self._known_vectors[layer.field])
         if layer.axis:
             return self._slice(number, layer, values)
         if layer.normal is not None:
@@ -167,8 +174,12 @@ class Drawing:
         tint = self._neighbours.extended(colour.data) if layer.colour else around
         return self._surface(number, values, around, tint)
 
-    def _quantity(self, step: Step, name: str) -> Field:
-        """A field that layers show; it is computed once for a picture."""
+    def _quantity(self, step: Step, layer: Layer) -> Field:
+        """The field that a layer shows, of arrows their length; it is computed once for a picture."""
+        name = layer.field
+        if layer.spacing and name not in self._known_vectors:
+            self._known_vectors[name] = vector(step, name, self.scene.functions)
+            self._known_fields[name] = self._known_vectors[name].norm()
         if name not in self._known_fields:
             self._known_fields[name] = quantity(step, name, self.scene.functions)
         return self._known_fields[name]
@@ -235,6 +246,35 @@ class Drawing:
             **self._coloured(number),
         }
 
+    def _arrows(self, number: int, layer: Layer, sizes: Field, vectors: Vector) -> dict[str, Any] | None:
+        """Those at every `spacing`-th node of a plane, which are this rank's."""
+        d, step = "xyz".index(layer.axis), layer.spacing
+        self._choose_length(number, layer, sizes)
+        start, count = sizes.operators.box(sizes.centred)
+        node = int(np.abs(np.asarray(sizes.grid.coordinates[d]) - layer.place).argmin())
+        nodes = [np.arange(start[e], start[e] + count[e]) for e in range(3)]
+        own = [np.flatnonzero(one == node if e == d else one % step == 0) for e, one in enumerate(nodes)]
+        if f"length {number}" not in self.chosen or not all(map(len, own)):
+            return None
+        at = np.ix_(own[2], own[1], own[0])
+        along = [np.asarray(sizes.grid.coordinates[e])[nodes[e][own[e]]] for e in range(3)]
+        z, y, x = np.meshgrid(along[2], along[1], along[0], indexing="ij")
+        keep, name = self._painter.keep, f"layer{number}"
+        return {
+            "kind": "arrows",
+            "length": self.chosen[f"length {number}"][0],
+            "points": keep(f"{name}-points", np.stack([x, y, z], axis=-1).reshape(-1, 3)),
+            "vectors": keep(f"{name}-vectors", np.stack([one.data[at] for one in vectors], axis=-1).reshape(-1, 3)),
+            **self._coloured(number),
+        }
+
+    def _choose_length(self, number: int, layer: Layer, sizes: Field) -> None:
+        """That of a unit is chosen at the first picture that is not at rest."""
+        longest, grid = float(sizes.max()), sizes.operators.grid
+        if f"length {number}" not in self.chosen and longest > 0:
+            apart = min(float(grid.spacing(e)) for e in range(3) if "xyz"[e] != layer.axis)
+            self.chosen[f"length {number}"] = [layer.spacing * apart / longest]
+
     def _cut(self, number: int, layer: Layer, values: Field) -> dict[str, Any] | None:
         """An oblique slice through this rank's cells."""
         assert self._neighbours is not None
@@ -276,6 +316,12 @@ def _uncut(
     depths = np.ones((size[1], size[0]), np.float32)
     colours[top:bottom, left:right], depths[top:bottom, left:right] = drawn
     return colours, depths
+
+
+def _named(layer: Layer) -> str:
+    """What the bar of a layer is called."""
+    name = layer.shown.rpartition(":")[2]
+    return f"|{name}|" if layer.spacing else name
 
 
 def _level(name: str, values: Field) -> float:

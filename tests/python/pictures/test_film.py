@@ -172,6 +172,9 @@ def test_a_program_that_draws_may_crash(tmp_path):
         ('{ surface = "sqrt(Ux)" }', ["'Ux' is no field", "did you mean 'ux'?"]),
         ('{ surface = "ux.real" }', ["ux.real cannot be used"]),
         ('{ surface = "no.py:sum" }', ["there is no file"]),
+        ('{ vectors = "v", at = { z = 1.0 } }', ["'v' is no vector; there are u, vorticity"]),
+        ('{ vectors = "u" }', ["vectors need one place"]),
+        ('{ surface = "q", spacing = 2 }', ["spacing goes with vectors"]),
         ('{ surface = "q", normal = [1.0, 0.0, 0.0] }', ["normal goes with slice"]),
         ('{ slice = "q", normal = [0.0, 0.0, 0.0] }', ["other than zero"]),
         ('{ slice = "q", at = { z = 1.0 }, through = [0.0, 0.0, 0.0] }', ["through goes with normal"]),
@@ -189,6 +192,7 @@ def test_the_same_pictures_inside_beside_and_after(tmp_path):
     layers = [
         '{ surface = "q", values = [0.2], colour = "uz", range = [-0.5, 0.5] }',
         '{ slice = "lambda2", at = { z = 1.0 }, range = [-1.0, 1.0] }',
+        '{ vectors = "u", at = { y = 1.0 }, spacing = 3, range = [0.0, 1.0] }',
     ]
     block = PICTURE.partition("layers")[0] + f"layers = [{', '.join(layers)}]\n"
     output = '[[output]]\nname = "u"\nfields = ["ux", "uy", "uz"]\nevery = 1\nengine = "{engine}"\n'

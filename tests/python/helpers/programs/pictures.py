@@ -51,8 +51,12 @@ def images(comm: Any, stretched: bool) -> list[Any] | None:
             Layer("b", axis="z", place=0.5),
             Layer("2*a - b**2", normal=(1.0, 0.5, 0.2), label="mixed"),
             Layer("own.py:sum", (1.2,), "abs(a)"),
+            Layer("own.py:arrows", axis="x", place=1.5, spacing=3),
         )
-        own = {"own.py:sum": lambda step: step["a"] + step["b"]}
+        own = {
+            "own.py:sum": lambda step: step["a"] + step["b"],
+            "own.py:arrows": lambda step: tr.Vector(step["a"], step["b"], 0.5 * step["a"]),
+        }
         drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0, functions=own))
         try:
             image = drawing.draw(step)
