@@ -70,7 +70,7 @@ class Picture(Consumer):
         except PainterError as error:
             self._off = str(error)
             say(f"warning: picture '{section.name}' is switched off: {error}")
-        self.left_out = 0
+        self.left_out, self._drawn = 0, 0
         self._last = on_root(self._comm, lambda: last_step(section.table_path) if resumed is not None else None)
 
     def _open(self, resumed: int | None) -> None:
@@ -91,6 +91,8 @@ class Picture(Consumer):
             self.left_out += 1
             self._say(f"warning: picture '{self._section.name}' of step {step.index} is left out: {error}")
             return
+        for line in self._drawing.remarks():
+            self._say(f"warning: picture '{self._section.name}' of step {step.index}: {line}")
         try:
             on_root(self._comm, lambda: self._write(step, image))
         except (Error, OSError) as error:
@@ -113,6 +115,7 @@ class Picture(Consumer):
                 Image.fromarray(image).save(draft, pnginfo=about)
         if self._film is not None:
             self._film.add(image)
+        self._drawn += 1
         self._rows.append({"step": step.index, "time": step.time})
 
     def resume(self, checkpoint: OpenCheckpoint) -> None:
@@ -155,14 +158,20 @@ class Picture(Consumer):
     def report(self) -> None:
         """Print how long the film is, and what its fields would have taken."""
         film = self._film
-        if film is None or self._off:
+        if self._off:
             return
+        if film is None:
+            print(f"{self._section.png_path(0).with_stem(f'{self._section.name}-*')}: {self._drawn} pictures")
+        else:
+            self._report_film(film)
+        if self.left_out:
+            print(f"warning: {self.left_out} pictures of '{self._section.name}' are left out, see above")
+
+    def _report_film(self, film: Film) -> None:
         written = film.path.stat().st_size
         field = f"; one of its fields takes {size_of(self._drawing.field_bytes)}" if self._drawing.field_bytes else ""
         length = duration(film.frames / self._section.rate)
         print(f"{film.path}: {film.frames} pictures, {length}, {size_of(written)}{field}")
-        if self.left_out:
-            print(f"warning: {self.left_out} pictures of '{self._section.name}' are left out, see above")
 
 
 def open_pictures(opening: Opening) -> list[Picture]:

@@ -73,7 +73,10 @@ class CheckpointedModel(Model):
         if self.resumed_from:
             self.say(f"resuming from {self.resumed_from.path}: step {self.step}, t = {self.time:g}")
             if self.at_end:
-                self.say("this is the end of the run already; give a later time.end or time.steps to go on")
+                self.say(
+                    f"step {self.step}, t = {self.time:g}, is at the end of the run or behind it, so nothing is "
+                    "computed; give a later time.end or time.steps to go on"
+                )
         self.seconds: dict[str, float] = defaultdict(float)  # of this rank, by phase
         self.bytes_checkpoints = 0  # of this rank
 

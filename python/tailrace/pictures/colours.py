@@ -14,7 +14,7 @@ Range = tuple[float, float]
 _BINS = 2048
 _LEFT_OUT = 0.005  # the share of the points at each end that a range leaves out: a few hide the contrast of all others
 _CALM = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-NO_SIGN = 1e-6  # of the largest size: an undershoot of less is no change of sign
+NO_SIGN = 0.05  # of the largest size: an undershoot of less is no change of sign
 
 
 def range_of(comm: Comm, values: NDArray[Any]) -> Range:
@@ -42,6 +42,8 @@ def signed(low: float, high: float) -> Range:
     largest = max(abs(low), abs(high))
     if low < -NO_SIGN * largest and high > NO_SIGN * largest:
         return -largest, largest
+    if low < -1e-6 * largest and high > 1e-6 * largest:
+        return low, high
     if abs(low) < 0.1 * high:
         return 0.0, high
     if abs(high) < 0.1 * -low:
@@ -77,4 +79,4 @@ def table_of(name: str, limits: Range) -> NDArray[np.uint8]:
 
 def default_name(limits: Range) -> str:
     """The colour map of a range; both can be told apart with every kind of colour vision. Local."""
-    return "RdBu_r" if limits[0] < 0 < limits[1] else "viridis"
+    return "RdBu_r" if limits[0] == -limits[1] else "viridis"

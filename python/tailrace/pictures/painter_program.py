@@ -235,6 +235,7 @@ def _add(renderer: Any, surface: Any, folder: Path, layer: dict[str, Any], *, li
     table = vtkLookupTable()
     table.SetTable(numpy_to_vtk(np.load(folder / layer["table"]), deep=True))
     table.SetTableRange(*layer["range"])
+    table.SetNanColor(0.6, 0.6, 0.6, 1.0)
     mapper = vtkPolyDataMapper()
     mapper.SetInputData(surface)
     mapper.SetScalarModeToUsePointFieldData()

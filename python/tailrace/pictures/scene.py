@@ -96,6 +96,8 @@ class Drawing:
         self._neighbours: Neighbours | None = None
         self._known_fields: dict[str, Field] = {}  # of this picture
         self._known_vectors: dict[str, Vector] = {}
+        self._holes: set[str] = set()  # layers whose holes have been told
+        self._remarks: list[str] = []
 
     def draw(self, step: Step) -> NDArray[np.uint8] | None:
         """The picture of a step, (rows, columns, 3), on rank 0; None on the others.
@@ -190,6 +192,7 @@ class Drawing:
 
     def _choose(self, number: int, layer: Layer, values: Field, colour: Field) -> None:
         """Levels are those of the first picture, and ranges only grow, so that pictures can be compared."""
+        self._look_for_holes(layer, colour)
         key = f"range {number}"
         if layer.limits is None:
             low, high = range_of(values.operators.comm, colour.data)
@@ -201,6 +204,22 @@ class Drawing:
             self._limits[number] = layer.limits
         if not layer.axis and layer.normal is None and f"levels {number}" not in self.chosen:
             self.chosen[f"levels {number}"] = list(layer.levels) or [_level(layer.field, values)]
+
+    def _look_for_holes(self, layer: Layer, shown: Field) -> None:
+        """Note, once for a layer, that values are not finite: they are grey, and no surface goes through them."""
+        from mpi4py import MPI
+
+        values = shown.data
+        counts = np.array([np.count_nonzero(~np.isfinite(values)), values.size], np.int64)
+        shown.operators.comm.Allreduce(MPI.IN_PLACE, counts)
+        if counts[0] and layer.shown not in self._holes:
+            self._holes.add(layer.shown)
+            self._remarks.append(f"'{layer.shown}' is not finite at {counts[0] / counts[1]:.2%} of the points")
+
+    def remarks(self) -> list[str]:
+        """What is to be said of the last picture, the same on all ranks. Local."""
+        found, self._remarks = self._remarks, []
+        return found
 
     def _surface(self, number: int, values: Field, around: NDArray[Any], tint: NDArray[Any]) -> dict[str, Any] | None:
         assert self._neighbours is not None

@@ -224,11 +224,13 @@ def kind_of_series(stored: Series, options: Options) -> Kind:
         return options.kind
     step = chosen_steps(stored, options.steps[:1], options.times[:1])[0]
     names = _array_names(step, options)
-    if options.columns and not names:
+    if options.columns and not names and not set(options.columns) <= set(lines(step)):
         there = arrays.numbers(stored)
         wrong = next((name for name in options.columns if name not in there), None)
         if wrong is not None:
-            raise PlotError(f"{stored.path}: {unknown('array or number', wrong, [*arrays.lists(step, 1), *there])}")
+            raise PlotError(
+                f"{stored.path}: {unknown('array or number', wrong, [*arrays.lists(step, 1), *there, *lines(step)])}"
+            )
         return "time-series"
     if options.values:
         return "isosurface"
@@ -322,6 +324,11 @@ def _series_curves(path: Path, label: str, kind: Kind, options: Options) -> list
         for step in steps:
             note = f"t = {step.time:.4g}"
             name = f"{label}, {note}" if len(steps) > 1 else label
+            along = lines(step) if kind == "profile" else []
+            asked = [*options.columns, *([options.field] if options.field is not None else [])]
+            if along and set(asked) <= set(along):
+                curves += [line_curve(step, stored.path, one, name, note) for one in asked or along]
+                continue
             names = _array_names(step, options)
             wrong = next((one for one in options.columns if one not in names), None)
             if wrong is not None:
@@ -329,10 +336,6 @@ def _series_curves(path: Path, label: str, kind: Kind, options: Options) -> list
             if names or options.x or _has_curves(step, options, kind):
                 found = arrays.ordinates(step, stored.path, names, options.x, options.axis)
                 curves += arrays.stored_curves(step, arrays.chosen(stored.path, found, kind, names)[1], name, note)
-            elif kind == "profile" and (along := lines(step)) and (options.field in (None, *along)):
-                curves += [
-                    line_curve(step, stored.path, one, name, note) for one in along if options.field in (None, one)
-                ]
             else:
                 curves.append(computed_curve(step, stored.path, kind, options.field, options.axis, name, note))
         return curves

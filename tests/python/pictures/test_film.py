@@ -238,6 +238,7 @@ def test_functions_and_expressions_of_users(tmp_path):
     (tmp_path / "own.py").write_text(OWN)
     layers = [
         '{ surface = "own.py:speed", values = [0.4], colour = "0.5*(ux**2 + uy**2)", label = "energy" }',
+        '{ slice = "ux / (uy - uy)", at = { y = 0.0 } }',
         '{ slice = "sqrt(ux**2 + uz**2)", normal = [1.0, 1.0, 0.0], through = [0.5, 0.5, 0.5] }',
     ]
     head, _, _ = PICTURE.partition("layers")
@@ -248,6 +249,8 @@ def test_functions_and_expressions_of_users(tmp_path):
     result = cases.run(case, ranks=2)
     assert result.code == 0, result.text
     assert "'broken' of step 0 is left out: own.py:broken must return a field of the step" in result.text, result.text
+    holes = "'q' of step 0: 'ux / (uy - uy)' is not finite at 100.00% of the points"
+    assert result.text.count("is not finite") == 1 and holes in result.text, result.text
     (tmp_path / "after.toml").write_text(blocks.replace("[[picture]]", '[[picture]]\nout = "after"'))
     after = mpi_run.tailrace("render", "after.toml", "u.bp", cwd=tmp_path, ranks=3)
     assert after.code == 1 and "own.py:broken must return" in after.text, after.text

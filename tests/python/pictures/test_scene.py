@@ -8,7 +8,7 @@ import pytest
 from helpers.harness.kept import KEPT
 from helpers.programs import pictures
 from tailrace.pictures.camera import camera_of
-from tailrace.pictures.colours import signed, wider
+from tailrace.pictures.colours import default_name, signed, wider
 
 pytest.importorskip("vtkmodules")
 
@@ -53,6 +53,8 @@ def test_a_camera_sees_the_whole_box(view, up):
 def test_ranges():
     assert signed(-1e-17, 2.0) == (0.0, 2.0)  # an undershoot is no change of sign
     assert signed(-0.5, 2.0) == (-2.0, 2.0)
+    assert signed(-0.05, 2.0) == (-0.05, 2.0) and default_name((-0.05, 2.0)) == "viridis"
+    assert default_name((-2.0, 2.0)) == "RdBu_r"
     assert signed(0.1, 2.0) == (0.0, 2.0) and signed(1.5, 2.0) == (1.5, 2.0)
     assert wider(None, (-0.448, 0.448)) == (-0.5, 0.5)
     assert wider((-0.5, 0.5), (-0.4, 0.45)) == (-0.5, 0.5)  # it only grows

@@ -226,7 +226,10 @@ def test_a_line_is_drawn_along_its_coordinate(thin):
     assert (name, ux.get_title(loc="left"), ux.get_xlabel()) == ("line-profile.png", "ux,  t = 0.15", "y")
     np.testing.assert_allclose(xy(uy.lines[0])[0], 2 * np.pi / 12 * np.arange(12))
     np.testing.assert_array_equal(xy(uy.lines[0])[1], stored["uy"][-1, 2, :, 3])
-    (alone,) = drawn(folder / "line.h5", field="uy", steps=[0, 2])[0].axes
-    for curve, number in zip(alone.lines, (0, 2), strict=True):
-        np.testing.assert_array_equal(xy(curve)[1], stored["uy"][number, 2, :, 3])
+    for chosen in ({"field": "uy"}, {"columns": ["uy"]}):
+        (alone,) = drawn(folder / "line.h5", **chosen, steps=[0, 2])[0].axes
+        for curve, number in zip(alone.lines, (0, 2), strict=True):
+            np.testing.assert_array_equal(xy(curve)[1], stored["uy"][number, 2, :, 3])
+    with pytest.raises(PlotError, match=r"no array or number 'uz'.* ux, uy"):
+        drawn(folder / "line.h5", columns=["uz"])
     assert others(folder / "line.h5", Options()) == others(folder / "probe.h5", Options()) == ""
