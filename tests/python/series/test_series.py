@@ -298,7 +298,7 @@ def test_new_raw_series_leaves_strangers_alone(tmp_path):
 def test_xdmf_is_well_formed(tmp_path):
     path = write(tmp_path / "run")
     root = ET.parse(path / "snapshot-2.xdmf").getroot()
-    assert root.find("Domain/Topology").get("Dimensions") == f"{NZ} {NY} {NX}"
+    assert root.find("Domain/Grid/Topology").get("Dimensions") == f"{NZ} {NY} {NX}"
     assert [a.get("Name") for a in root.iter("Attribute")] == ["ux", "uy"]  # pc and half lie on other points
     for item in root.iter("DataItem"):
         if item.get("Format") == "Binary":

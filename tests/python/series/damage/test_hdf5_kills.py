@@ -86,6 +86,7 @@ def test_a_kill_at_every_call_leaves_complete_steps(killed, tmp_path):
                 np.testing.assert_array_equal(file["VTKHDF/PointData/velocity"][1], 1.0)
         left = contents(folder)
         assert left.pop("run.h5.lock", b"") == b"", "killed between its creation and its text, and in nobody's way"
+        assert left.pop("run.h5.xdmf2").count(b"<Time ") == found[-1] + 1, "other programs see the same steps"
         assert sorted(left) == ["run.h5"]
     assert sum(map(in_change, killed)) > 10, "kills in the middle of changes"
     assert found[-1] == STEPS and set(found) == {0, 1, 2, 3, 4}
