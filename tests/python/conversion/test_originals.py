@@ -60,14 +60,19 @@ def test_originals_that_were_written_again_stay(tmp_path):
     assert [path.read_text() for path in paths] == ["old", "new"]
 
 
-def test_originals_stay_where_the_result_has_changed(tmp_path, monkeypatch):
-    """After an interruption between the two: it may have less than they have."""
+def interrupted(tmp_path, monkeypatch):
+    """A conversion of in.h5 to out.h5 that ends when it begins to remove the originals."""
     with tr.open(tmp_path / "in.h5", "w") as out:
         out.write_step(0.0, u=np.zeros((4, 4, 4)))
     with monkeypatch.context() as change:
         change.setattr(originals, "remove", lambda *_: (_ for _ in ()).throw(tr.IoError("interrupted")))
         with pytest.raises(tr.IoError, match="interrupted"):
             tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True)
+
+
+def test_originals_stay_where_the_result_has_changed(tmp_path, monkeypatch):
+    """After an interruption between the two: it may have less than they have."""
+    interrupted(tmp_path, monkeypatch)
     (tmp_path / "out.h5").write_bytes(b"less")
     with pytest.raises(tr.InputError, match=r"out\.h5 has changed .*no original was removed"):
         tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
@@ -115,12 +120,7 @@ def test_what_is_not_read_as_a_whole_stays(what, why):
 
 def test_originals_stay_where_the_result_was_not_compared(tmp_path, monkeypatch):
     """Whatever the options say: the record of the conversion knows."""
-    with tr.open(tmp_path / "in.h5", "w") as out:
-        out.write_step(0.0, u=np.zeros((4, 4, 4)))
-    with monkeypatch.context() as change:
-        change.setattr(originals, "remove", lambda *_: (_ for _ in ()).throw(tr.IoError("interrupted")))
-        with pytest.raises(tr.IoError, match="interrupted"):
-            tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True)
+    interrupted(tmp_path, monkeypatch)
     record = tmp_path / "out.h5.partial/conversion.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"verified": False}))
     with pytest.raises(tr.InputError, match="was made with --no-verify, so no original was removed"):

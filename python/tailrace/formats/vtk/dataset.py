@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.formats.damage import not_finite
+from tailrace.formats.damage import not_finite_in
 from tailrace.formats.file_bytes import head
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.xml_text import parse_xml, xml_of
@@ -72,14 +72,7 @@ class VtkSteps(Dataset):
 
     def check(self, position: int) -> list[str]:
         """Values that are not finite, and files that are cut off."""
-        lines = []
-        for name, array in self._arrays[position].items():
-            try:
-                line = not_finite(self, position, name)
-                lines += [f"{array.path}: {line}"] if line else []
-            except IoError as error:
-                lines.append(str(error))
-        return lines
+        return not_finite_in(self, position, self._arrays[position])
 
 
 class _File:

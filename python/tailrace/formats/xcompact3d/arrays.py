@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.formats.damage import not_finite
+from tailrace.formats.damage import not_finite_in
 from tailrace.formats.flat_array import FlatArray
 from tailrace.grids import Triple
 from tailrace.io.dataset import Dataset
@@ -61,18 +61,11 @@ class FlatDataset(Dataset):
 
     def check(self, position: int) -> list[str]:
         """Sizes of the files, and values that are not finite."""
-        lines = []
         try:
             arrays = self.arrays(position)
         except IoError as error:
             return [str(error)]
-        for name, array in arrays.items():
-            try:
-                line = not_finite(self, position, name)
-                lines += [f"{array.path}: {line}"] if line else []
-            except IoError as error:
-                lines.append(str(error))
-        return lines
+        return not_finite_in(self, position, arrays)
 
 
 def known_aliases(steps: Iterable[Collection[str]]) -> dict[str, str]:

@@ -44,7 +44,7 @@ public:
   explicit XdmfSeries(std::string path) : path_(std::move(path)) {}
 
   const std::string &path() const { return path_; }
-  /// Adds a step; the first one since the construction, `clear` or `restart` begins the file anew. Throws IoError.
+  /// Adds a step; the first one since the construction, `clear` or `restart` begins the file again. Throws IoError.
   void add(const GridDescription &grid, const XdmfStep &step);
   void clear();   ///< removes the file
   void restart(); ///< leaves the file as it is until the next step

@@ -24,7 +24,7 @@ public:
   /// Whether there is one.
   static bool is_at(const std::string &path);
   std::size_t steps() const { return steps_; }
-  /// Removes steps from number `steps` on: the next `add` begins the file anew, with step 0.
+  /// Removes steps from number `steps` on: the next `add` begins the file again, from step 0.
   void cut(std::size_t steps);
   /// Adds the next step, with those of its variables that can be drawn, on points or cells. Throws IoError.
   void add(const vtkhdf::Contents &contents, const vtkhdf::Step &step);
