@@ -199,10 +199,17 @@ template <class T> void bind_measures(nb::class_<Flow<T>> &bound) {
       .def(
           "force_power", [](Flow<T> &self) { return self.diagnostics.force_power(); },
           nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("flow_rate_force", [](const Flow<T> &self) { return self.solver.flow_rate_force(); })
+      .def(
+          "flow_rate_force", [](const Flow<T> &self) { return self.solver.flow_rate_force(); },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "The force that kept the flow rate in the last step. Zero before the first step. Collective.")
       .def_prop_rw(
-          "flow_rate_work", [](const Flow<T> &self) { return self.solver.flow_rate_work(); },
-          [](Flow<T> &self, double work) { self.solver.set_flow_rate_work(work); })
+          "flow_rate_work",
+          [](Flow<T> &self) { return self.solver.flow_rate() != nullptr ? self.solver.flow_rate()->work() : 0.0; },
+          [](Flow<T> &self, double work) {
+            if (self.solver.flow_rate() != nullptr)
+              self.solver.flow_rate()->set_work(work);
+          })
       .def(
           "mean_gradient",
           [](Flow<T> &self, int direction, bool upper) { return self.diagnostics.mean_gradient(direction, upper); },

@@ -31,6 +31,10 @@ template <class T> struct Face {
 /// The nodes of an end of direction d in this part of a field.
 grid::Box face_box(const grid::Grid &grid, const grid::Box &field, int d, bool upper);
 
+/// The nodes of a grid where this component of the velocity is not given: without the ends of its own direction, and
+/// without the Dirichlet ends of the others.
+grid::Box free_nodes(const grid::Grid &grid, int component);
+
 /// Throws InputError if a rank has only one node along direction d, so that a node at an end may lack its neighbour.
 /// Local, with the same result on all ranks.
 void check_neighbours(const grid::Decomposition &nodes, int d);

@@ -99,6 +99,9 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
       over_faces(viscous[i], d, stress);
       over_faces(viscous[d], i, stress);
     }
+  for (int i = 0; i < 3; ++i)
+    if (const double owed = flow_.owed(i); owed != 0) // of the force in the steps that are done
+      over_nodes(momentum[i], box_.intersect(free_nodes(flow_.grid(), i)), 3, [&](std::int64_t) { return owed; });
   ExactSum::combine(flow_.nodes().comm(), sums);
   const auto values = [](const ExactSum *of) {
     return MomentumBalance::Vector{of[0].value(), of[1].value(), of[2].value()};

@@ -12,7 +12,7 @@ namespace tailrace::flow {
 /// of the fluid on the body in it is  -d(momentum)/dt - convection + pressure + viscous + driving.
 struct MomentumBalance {
   using Vector = std::array<double, 3>;
-  Vector momentum{};   ///< integral of u
+  Vector momentum{};   ///< integral of u, and of what a kept flow rate has yet to give back
   Vector convection{}; ///< integral of u (u . n) over the faces: the outflow of momentum
   Vector pressure{};   ///< integral of -p n over the faces
   Vector viscous{};    ///< integral of nu (grad u + its transpose) . n over the faces

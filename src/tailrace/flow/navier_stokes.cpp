@@ -64,24 +64,22 @@ NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
   if (options.eddy_model)
     eddies_ = std::make_unique<EddyViscosity<T>>(grid, *options.eddy_model, options.viscosity, options.hyperviscosity,
                                                  processes, method);
-  if (options.flow_rate && (options.flow_rate->direction < 0 || options.flow_rate->direction > 2))
-    throw InputError(
-        fmt::format("the direction of a flow rate is {}; expected 0, 1 or 2", options.flow_rate->direction));
+  if (options.flow_rate)
+    flow_rate_ = std::make_unique<KeptFlowRate<T>>(grid, nodes, *options.flow_rate);
 }
 
 template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare) {
   double start = 0;
-  flow_rate_force_ = 0;
   clear_impulse();
   for (const Stage &stage : stages(options_.scheme, steps_)) {
     const double duration = stage.share() * dt;
     if (prepare)
       prepare(start, start + duration);
-    start += duration;
     const double speed = faces_.convect(velocity_, duration);
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
-    keep_flow_rate(dt);
+    if (flow_rate_)
+      flow_rate_->keep(velocity_[flow_rate_->wanted().direction], start == 0);
     find_mean();
     if (eddies_)
       eddies_->update(velocity_, scalars_);
@@ -101,8 +99,11 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     if (implicit_)
       implicit_->keep_gradient(velocity_, duration);
     last_share_ = duration;
+    start += duration;
   }
   clear_body();
+  if (flow_rate_)
+    flow_rate_->end_step(dt);
   ++steps_;
 }
 
@@ -191,17 +192,14 @@ template <class T> void NavierStokes<T>::scalars_yz(const std::array<T *, 3> &u_
 }
 
 namespace {
-/// Adds a scalar times a constant to component i in plane k of a box, but not on nodes where that component is given:
-/// at the ends of its direction, and at the Dirichlet ends of the others.
+/// Adds a scalar times a constant to component i in plane k of a box, but not on nodes where that component is given.
 template <class T>
 void add_buoyancy(const Grid &grid, const Box &box, std::int64_t k, int i, T strength, const T *phi, T *f) {
+  const Box free = free_nodes(grid, i).intersect(box);
   Index3 first, last;
   for (int d = 0; d < 3; ++d) {
-    const Sides &sides = grid.boundaries[d];
-    const bool end_here = i == d && !grid.periodic(d);
-    first[d] = std::max<std::int64_t>(0, (end_here || sides.lower == Boundary::dirichlet ? 1 : 0) - box.start[d]);
-    last[d] =
-        std::min(box.count[d], grid.nodes[d] - (end_here || sides.upper == Boundary::dirichlet ? 1 : 0) - box.start[d]);
+    first[d] = free.start[d] - box.start[d];
+    last[d] = free.end(d) - box.start[d];
   }
   if (k < first[2] || k >= last[2])
     return;

@@ -4,6 +4,7 @@
 #include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/eddy_viscosity.hpp>
+#include <tailrace/flow/flow_rate.hpp>
 #include <tailrace/flow/implicit_diffusion.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
@@ -12,13 +13,6 @@
 #include <functional>
 
 namespace tailrace::flow {
-
-/// The mean velocity along a direction, which is kept at a value by shifting that component everywhere before each
-/// stage.
-struct FlowRate {
-  int direction;
-  double velocity;
-};
 
 /// The parameters of a flow besides its grid.
 struct FlowOptions {
@@ -93,10 +87,17 @@ public:
   std::array<grid::Field<T>, 3> steady_force();
   /// The force of the eddy viscosity at the current velocity. Only with a model. Collective.
   std::array<const T *, 3> eddy_force();
-  /// The force that kept the flow rate in the last step, and the energy per volume that it has added since the start.
-  double flow_rate_force() const { return flow_rate_force_; }
-  double flow_rate_work() const { return flow_rate_work_; }
-  void set_flow_rate_work(double work) { flow_rate_work_ = work; } ///< restarts set it
+  /// What keeps the flow rate, or null.
+  KeptFlowRate<T> *flow_rate() { return flow_rate_.get(); }
+  /// What of component i each free node has lost in the steps that are done and will get back by the kept flow rate
+  /// before the next one. Collective.
+  double owed(int i) const {
+    return flow_rate_ && flow_rate_->wanted().direction == i ? flow_rate_->owed(velocity_[i]) : 0.0;
+  }
+  /// The force that kept the flow rate in the last step; zero without one. Collective.
+  double flow_rate_force() const {
+    return flow_rate_ ? flow_rate_->force(velocity_[flow_rate_->wanted().direction]) : 0.0;
+  }
 
   /// The least bytes that all ranks together hold for each node: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
@@ -143,8 +144,6 @@ public:
 private:
   using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
-  double mean(int i) const;
-  void keep_flow_rate(double dt);
   void find_mean();
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs, bool with_scalars);
@@ -171,6 +170,7 @@ private:
   BoundaryFaces<T> faces_;
   std::unique_ptr<Body<T>> body_;
   std::vector<Scalar<T>> scalars_;
+  std::unique_ptr<KeptFlowRate<T>> flow_rate_;     ///< null where none is kept
   std::unique_ptr<EddyViscosity<T>> eddies_;       ///< null without a model
   std::unique_ptr<ImplicitDiffusion<T>> implicit_; ///< null where all diffusion is explicit
   Components velocity_;
@@ -180,9 +180,7 @@ private:
   Components y_pencil_, z_pencil_, y_sum_; ///< only where those pencils differ
   grid::Field<T> scalar_y_, scalar_z_;     ///< the same, for one scalar after the other
   std::array<double, 3> mean_{};           ///< of the velocity at the start of the stage, where linear forcing needs it
-  double flow_rate_force_ = 0;             ///< the force that kept the flow rate in the last step
-  double flow_rate_work_ = 0;
-  grid::Buffer<T> impulse_; ///< pressure times duration of the last step, if kept
+  grid::Buffer<T> impulse_;                ///< pressure times duration of the last step, if kept
   double impulse_duration_ = 0;
   double last_share_ = 0; ///< dt times the share of the last stage; 0 before any step
   long steps_ = 0;

@@ -1,8 +1,7 @@
 #include <tailrace/flow/navier_stokes.hpp>
 #include <tailrace/support/error.hpp>
-#include <tailrace/support/exact_sum.hpp>
 
-// Means of the flow and the forces that keep them, a body, and the data for measuring the force on it.
+// Forces, a body, and the data for measuring the force on it.
 
 namespace tailrace::flow {
 
@@ -15,59 +14,14 @@ template <class T> std::array<T *, 3> plane_of(std::array<Field<T>, 3> &fields, 
   const std::int64_t start = k * count[0] * count[1];
   return {fields[0].data() + start, fields[1].data() + start, fields[2].data() + start};
 }
-
-/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
-std::vector<double> mean_weights(const Grid &grid, int d) {
-  std::vector<double> weights = grid.metric(d);
-  for (double &weight : weights)
-    weight = 1 / weight;
-  if (weights.empty())
-    weights = grid.weights(d);
-  for (double &weight : weights)
-    weight *= grid.spacing(d) / grid.lengths[d];
-  return weights;
-}
 } // namespace
-
-/// The mean of component i over the box.
-template <class T> double NavierStokes<T>::mean(int i) const {
-  const Box box = velocity_[i].box();
-  std::array<std::vector<double>, 3> weights;
-  for (int d = 0; d < 3; ++d)
-    weights[d] = mean_weights(grid_, d);
-  const auto weight = [&](int d, std::int64_t at) { return weights[d][static_cast<std::size_t>(box.start[d] + at)]; };
-  ExactSum sum;
-  const T *value = velocity_[i].data();
-  for (std::int64_t z = 0; z < box.count[2]; ++z)
-    for (std::int64_t y = 0; y < box.count[1]; ++y) {
-      double row = 0;
-      for (std::int64_t x = 0; x < box.count[0]; ++x)
-        row += weight(0, x) * static_cast<double>(*value++);
-      sum.add(weight(1, y) * weight(2, z) * row);
-    }
-  sum.combine(nodes().comm());
-  return sum.value();
-}
-
-/// Shifts a component so that its mean over the box is the wanted one, in a stage of a step of size dt.
-template <class T> void NavierStokes<T>::keep_flow_rate(double dt) {
-  if (!options_.flow_rate)
-    return;
-  const auto [direction, velocity] = *options_.flow_rate;
-  const double before = mean(direction);
-  const T shift = static_cast<T>(velocity - before);
-  for (T &each : velocity_[direction].values())
-    each += shift;
-  flow_rate_force_ += static_cast<double>(shift) / dt;
-  flow_rate_work_ += static_cast<double>(shift) * (before + 0.5 * static_cast<double>(shift));
-}
 
 /// For linear forcing, which would make any mean velocity grow without end, also one from rounding or from the
 /// convection of an unresolved flow.
 template <class T> void NavierStokes<T>::find_mean() {
   if (options_.linear != 0)
     for (int i = 0; i < 3; ++i)
-      mean_[i] = mean(i);
+      mean_[i] = mean_velocity(grid_, nodes_.decomposition(), velocity_[i]);
 }
 
 template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
@@ -76,6 +30,8 @@ template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int r
                      "surface; take the diffusion along y explicitly (numerics.implicit_y = false)");
   body_ = std::make_unique<Body<T>>(grid_, nodes_.decomposition(), inside, refinement);
   projection_.set_solid(&body_->mask());
+  if (flow_rate_)
+    flow_rate_->set_solid(body_->solid());
 }
 
 /// Fills the body in plane k with the polynomials along x, from which the time integration continues.
@@ -107,8 +63,8 @@ template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
   const Box box = nodes_.decomposition().box(Pencil::x);
   Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
   find_mean();
-  if (options_.flow_rate)
-    std::ranges::fill(sum[options_.flow_rate->direction].values(), static_cast<T>(flow_rate_force_));
+  if (flow_rate_)
+    std::ranges::fill(sum[flow_rate_->wanted().direction].values(), static_cast<T>(flow_rate_force()));
   for (std::int64_t k = 0; k < box.count[2]; ++k)
     add_forces(k, plane_of(sum, k));
   return sum;
@@ -159,7 +115,6 @@ template <class T> void NavierStokes<T>::mean_pressure(T *nodes) {
   projection_.to_nodes(cells.data(), nodes);
 }
 
-template void NavierStokes<float>::keep_flow_rate(double);
 template void NavierStokes<float>::find_mean();
 template void NavierStokes<float>::set_body(const Indicator &, int);
 template void NavierStokes<float>::rebuild(Field<float> &, std::int64_t);
@@ -171,7 +126,6 @@ template void NavierStokes<float>::keep_mean_pressure();
 template void NavierStokes<float>::clear_impulse();
 template void NavierStokes<float>::add_impulse(double);
 template void NavierStokes<float>::mean_pressure(float *);
-template void NavierStokes<double>::keep_flow_rate(double);
 template void NavierStokes<double>::find_mean();
 template void NavierStokes<double>::set_body(const Indicator &, int);
 template void NavierStokes<double>::rebuild(Field<double> &, std::int64_t);

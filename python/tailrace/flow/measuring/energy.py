@@ -80,10 +80,11 @@ class EnergyBudget:
         """
         rates, case = self._flow.energy_rates(), self._case
         averages["dissipation_laplacian"] += rates["eddy"]
-        kept = self._flow.flow_rate_force * (case.forcing.flow_rate or 0.0)
+        driving = self._flow.flow_rate_force()
+        kept = driving * (case.forcing.flow_rate or 0.0)
         smooth = rates["work"] + power[0]
         found = {f"dissipation_{part}": rates[part] for part in ("hyperviscous", "implicit", "eddy")}
-        found |= {"work": smooth + power[1] + kept, "driving_force": self._flow.flow_rate_force}
+        found |= {"work": smooth + power[1] + kept, "driving_force": driving}
         self.note(step, time)
         found["energy_residual"] = self._rate() - smooth + averages["dissipation_laplacian"]
         return {name: found[name] for name in self.columns}

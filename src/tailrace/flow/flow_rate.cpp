@@ -1,0 +1,89 @@
+#include <tailrace/flow/flow_rate.hpp>
+
+#include <tailrace/flow/boundary_faces.hpp>
+#include <tailrace/support/error.hpp>
+#include <tailrace/support/exact_sum.hpp>
+
+#include <fmt/format.h>
+
+namespace tailrace::flow {
+
+using namespace grid;
+
+namespace {
+/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
+std::vector<double> mean_weights(const Grid &grid, int d) {
+  std::vector<double> weights = grid.metric(d);
+  for (double &weight : weights)
+    weight = 1 / weight;
+  if (weights.empty())
+    weights = grid.weights(d);
+  for (double &weight : weights)
+    weight *= grid.spacing(d) / grid.lengths[d];
+  return weights;
+}
+} // namespace
+
+template <class T> double mean_velocity(const Grid &grid, const Decomposition &nodes, const Field<T> &component) {
+  const Box box = component.box();
+  std::array<std::vector<double>, 3> weights;
+  for (int d = 0; d < 3; ++d)
+    weights[d] = mean_weights(grid, d);
+  const auto weight = [&](int d, std::int64_t at) { return weights[d][static_cast<std::size_t>(box.start[d] + at)]; };
+  ExactSum sum;
+  const T *value = component.data();
+  for (std::int64_t z = 0; z < box.count[2]; ++z)
+    for (std::int64_t y = 0; y < box.count[1]; ++y) {
+      double row = 0;
+      for (std::int64_t x = 0; x < box.count[0]; ++x)
+        row += weight(0, x) * static_cast<double>(*value++);
+      sum.add(weight(1, y) * weight(2, z) * row);
+    }
+  sum.combine(nodes.comm());
+  return sum.value();
+}
+
+template <class T>
+KeptFlowRate<T>::KeptFlowRate(const Grid &grid, const Decomposition &nodes, const FlowRate &wanted)
+    : grid_(grid), nodes_(nodes), wanted_(wanted) {
+  if (wanted.direction < 0 || wanted.direction > 2)
+    throw InputError(fmt::format("the direction of a flow rate is {}; expected 0, 1 or 2", wanted.direction));
+  find_share(nullptr);
+}
+
+template <class T> void KeptFlowRate<T>::find_share(const Field<std::uint8_t> *solid) {
+  const Box box = nodes_.box(Pencil::x), free = free_nodes(grid_, wanted_.direction).intersect(box);
+  Field<T> moves(box);
+  std::ranges::fill(moves.values(), T{0});
+  for (std::int64_t k = free.start[2]; k < free.end(2); ++k)
+    for (std::int64_t j = free.start[1]; j < free.end(1); ++j)
+      for (std::int64_t i = free.start[0]; i < free.end(0); ++i) {
+        const std::int64_t at =
+            i - box.start[0] + box.count[0] * (j - box.start[1] + box.count[1] * (k - box.start[2]));
+        moves.data()[at] = solid == nullptr || solid->data()[at] == 0 ? T{1} : T{0};
+      }
+  share_ = mean_velocity(grid_, nodes_, moves);
+}
+
+template <class T> void KeptFlowRate<T>::keep(Field<T> &component, bool first_stage) {
+  const double before = mean_velocity(grid_, nodes_, component);
+  const T shift = static_cast<T>(wanted_.velocity - before);
+  for (T &each : component.values())
+    each += shift;
+  const double added = static_cast<double>(shift);
+  if (first_stage)
+    shifts_ = 0, lost_before_ = added;
+  shifts_ += added;
+  work_ += added * (before + 0.5 * added);
+}
+
+template <class T> double KeptFlowRate<T>::force(const Field<T> &component) const {
+  return last_step_ > 0 ? (shifts_ + (lost(component) - lost_before_) / share_) / last_step_ : 0.0;
+}
+
+template double mean_velocity(const Grid &, const Decomposition &, const Field<float> &);
+template double mean_velocity(const Grid &, const Decomposition &, const Field<double> &);
+template class KeptFlowRate<float>;
+template class KeptFlowRate<double>;
+
+} // namespace tailrace::flow
