@@ -23,6 +23,7 @@ from tailrace.notebook import card
 
 from . import places, scripts
 from .arguments import hint
+from .captions import caption
 from .document import (
     ConfigError,
     Document,
@@ -88,6 +89,7 @@ class Case(Section):
     _directory: Path = PrivateAttr(default=Path())
     _text: str | None = PrivateAttr(default=None)  # without what a program added
     _overrides: list[str] = PrivateAttr(default_factory=list)
+    _left_out: list[str] = PrivateAttr(default_factory=list)  # what overrides left without use
 
     def __init__(self, /, **document: Any) -> None:
         """A case made in Python: the tables of a case file as dictionaries, `tr.Case(grid={"points": (64, 64, 64)})`.
@@ -124,6 +126,7 @@ class Case(Section):
             *_missed_times(self),
             *_missed_points(self),
             *_misfits(self),
+            *_unknown_in_titles(self),
             *problems_of(self.case, self.grid),
         ]
         if problems:
@@ -170,7 +173,7 @@ class Case(Section):
             words.append((f"scalar[{at}].initial", scalar.initial))
             words += [(f"scalar[{at}].boundaries", end) for ends in scalar.boundaries or () for end in ends]
         for at, picture in enumerate(self.picture):
-            words += [(f"picture[{at}].layers", word) for word in picture.functions()]
+            words += [(f"picture[{at}].layers '{word}'", word) for word in picture.functions()]
         yield from ((key, word) for key, word in words if isinstance(word, str) and ".py:" in word)
 
     def function(self, key: str, word: str) -> Any:
@@ -268,8 +271,8 @@ class Case(Section):
         )
 
     def notes(self) -> list[str]:
-        """What is done in another way than the case says: places of outputs between the nodes."""
-        return list(notes_of(self.output, self.grid))
+        """What is done in another way than the case says: keys without use, places of outputs between the nodes."""
+        return [*self._left_out, *notes_of(self.output, self.grid)]
 
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
@@ -375,6 +378,14 @@ def _no_implicit_y(case: Case) -> Iterator[tuple[str, str]]:
                 yield key, f"does not go with {what} at an end of y ({label} is '{word}'); leave it out"
 
 
+def _unknown_in_titles(case: Case) -> Iterator[Problem]:
+    for at, picture in enumerate(case.picture):
+        try:
+            caption(picture.title, case.model_dump(exclude_none=True))
+        except ValueError as error:
+            yield Problem(f"picture[{at}].title", str(error))
+
+
 def _missed_points(case: Case) -> Iterable[Problem]:
     """Regions of outputs that are not inside the grid."""
     if not case.output:
@@ -441,7 +452,7 @@ def case_from_document(document: Document, *, source: str, directory: Path, over
     :param directory: the paths of Python files are relative to it.
     :raises ConfigError: everything that is wrong with it.
     """
-    problems = apply_overrides(document, overrides)
+    problems, notes = apply_overrides(document, overrides)
     token = _CONTEXT.set({"directory": directory, "source": source, "scalars": _scalars(document)})
     try:
         case = Case(**document)
@@ -451,5 +462,5 @@ def case_from_document(document: Document, *, source: str, directory: Path, over
         _CONTEXT.reset(token)
     if problems:
         raise ConfigError(source, problems)
-    case._overrides = list(overrides)
+    case._overrides, case._left_out = list(overrides), notes
     return case

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from .document import leaves, override_key
+from .keys import default_of
 
 
 class Meaning(Enum):
@@ -88,12 +89,20 @@ def _word(value: Any) -> str:
 def differences(before: str, now: str) -> list[Difference]:
     """All differences of two cases, in the order of their keys in `now`. Local.
 
+    A key that an older version did not write had its default.
+
     :param before, now: texts of cases with all their values, as `Case.to_toml` writes them.
     :raises ValueError: a text is not TOML.
     """
     old, new = (dict(leaves(tomllib.loads(text))) for text in (before, now))
     keys = [*new, *(key for key in old if key not in new)]
-    return [Difference(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key)]
+    found = [Difference(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key)]
+    return [one for one in found if one.key in old or not _is_default(one)]
+
+
+def _is_default(one: Difference) -> bool:
+    default = default_of(one.key)
+    return bool(one.now == (list(default) if isinstance(default, tuple) else default))
 
 
 def in_a_line(found: Sequence[Difference]) -> str:

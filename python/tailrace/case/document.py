@@ -129,24 +129,25 @@ def _syntax_problem(text: str, message: str) -> Problem:
     return Problem(f"line {place[1]}", f"is not valid TOML: {message[: place.start()]}, in: {line}{hint}")
 
 
-def apply_overrides(document: Document, overrides: Sequence[str]) -> list[Problem]:
+def apply_overrides(document: Document, overrides: Sequence[str]) -> tuple[list[Problem], list[str]]:
     """Set every `key=value` of `overrides` in the document, in their order. Local.
 
     The key names a place as in `time.dt`, `grid.points[0]`, `output[1].every`. The value is TOML; a bare word that is
     not TOML is text, so that `time.scheme=rk3` needs no quotes.
 
-    :returns: the problems found.
+    :returns: the problems found, and notes of keys that go with another value only and are left out.
     """
-    problems = []
+    problems, notes = [], []
     for override in overrides:
         key, separator, value = override.partition("=")
         try:
             if not separator or not key.strip():
                 raise ValueError("must be key=value, such as time.dt=0.001")
-            _assign(document, key.strip(), override_value(value.strip()))
+            without = _assign(document, key.strip(), override_value(value.strip()))
+            notes += [f"--set {override} leaves out {one}" for one in without]
         except ValueError as error:
             problems.append(Problem(f"--set {override}", str(error)))
-    return problems
+    return problems, notes
 
 
 def leaves(values: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -184,7 +185,8 @@ def override_value(text: str) -> Any:
     raise ValueError(f'{text or "nothing"!r} is not a TOML value: a number, true, false, [a, b, c] or "text"')
 
 
-def _assign(document: Document, key: str, value: Any) -> None:
+def _assign(document: Document, key: str, value: Any) -> list[str]:
+    """Set a value; returns the keys, with their values, that do not go with it and were there."""
     place: Any = document
     *parents, last = _key_path(key)
     for depth, step in enumerate(parents):
@@ -198,19 +200,21 @@ def _assign(document: Document, key: str, value: Any) -> None:
     if isinstance(last, int):
         _entry(place, last, key)
         place[last] = value
-        return
+        return []
     if not isinstance(place, dict):
         raise ValueError(f"'{last}' needs the number of the entry before it, as in output[0].{last}")
+    without = []
     if "parameters" not in parents:  # those of a script have names of their own
         for group in _ALTERNATIVES:
             if last in group:
                 for other in group - {last}:
                     place.pop(other, None)
         word, others = _OF_WORD.get(last, ("", ()))
-        if not _has_word(value, word):
-            for other in others:
-                place.pop(other, None)
+        for other in () if _has_word(value, word) else others:
+            if other in place:
+                without.append(f"{key.rpartition('.')[0]}.{other} = {show(place.pop(other))}")
     place[last] = value
+    return without
 
 
 def _has_word(value: Any, word: str) -> bool:

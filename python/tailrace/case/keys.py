@@ -68,6 +68,19 @@ def tables() -> Iterator[KeyTable]:
                 yield _table(f"{name}.{key}", within, many=False)
 
 
+def default_of(key: str) -> Any:
+    """The default of a key, as `leaves` names it and `Case.to_toml` writes it; None if it has none. Local."""
+    *tables, name = re.sub(r"\[\d+\]", "", key).split(".")
+    section: Any = Case
+    for table in tables:
+        field = section.model_fields.get(table)
+        section = next(_sections(field), field.annotation) if field is not None else None
+        if not hasattr(section, "model_fields"):
+            return None
+    field = section.model_fields.get(name)
+    return None if field is None or field.is_required() else field.get_default(call_default_factory=True)
+
+
 def _sections(field: Any) -> Iterator[Any]:
     return (each for each in get_args(field.annotation) if hasattr(each, "model_fields"))
 

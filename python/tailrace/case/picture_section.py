@@ -121,7 +121,7 @@ class PictureSection(Rhythm):
     up: Literal["x", "y", "z"] = Field("z", description="the axis that points upwards")
     orbit: Real = Field(0.0, description="degrees by which the camera goes around in a unit of time")
     theme: Literal["light", "dark"] = Field("light", description="the colour of the background")
-    title: Text = Field("", description="a text before the time")
+    title: Text = Field("", description="a text before the time; {reynolds} is the value of that key")
     film: Flag = Field(True, description="make a film")
     rate: Annotated[Whole, Field(ge=1, le=120)] = Field(25, description="pictures of the film in a second")
     png: Flag = Field(False, description="write each picture as a file, too")

@@ -30,6 +30,7 @@ def new(
     path = path or Path(f"{name}.toml")
     files = {path: templates.case_of(name)}
     files |= {path.with_name(file): text for file, text in templates.files_of(name).items()}
+    files = {file: text.replace(f"{name}.toml", path.name) for file, text in files.items()}
     _write(files)
     print(f"wrote {' and '.join(map(str, files))}; next:")
     for file in list(files)[1:]:

@@ -69,6 +69,12 @@ def plot(
     slopes: Annotated[
         list[str], typer.Option("--slope", metavar="-5/3", help="A reference line of this slope; repeatable.")
     ] = [],  # noqa: B006
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label", metavar="TEXT", help="Name of each file in the legend; 'Re {reynolds}' takes a key of its case."
+        ),
+    ] = "",
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -96,7 +102,7 @@ def plot(
         given: dict[str, Any] = {
             "kind": kind, "columns": columns, "x": x, "field": field, "axis": axis, "index": index, "at": at,
             "steps": steps, "times": times, "values": values, "log": log, "loglog": loglog, "range": limits,
-            "colours": colours, "slopes": slopes,
+            "colours": colours, "slopes": slopes, "label": label,
             "reference": reference, "dt": dt, "grid": grid,
         }  # fmt: skip
         pictures = draw(paths, out, **given)

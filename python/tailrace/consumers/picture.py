@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
+from tailrace.case.captions import caption
 from tailrace.core import Error, InputError
 from tailrace.files.marks import PICTURE, why_foreign
 from tailrace.files.whole import drafted
@@ -45,6 +46,7 @@ class Picture(Consumer):
 
     :param say: prints a line on rank 0.
     :param functions: those that the block names, by 'file.py:function'.
+    :param title: before the time.
     :param resumed: continue after this step; None: earlier pictures are replaced.
     :raises InputError, IoError: the film cannot be opened.
     """
@@ -58,10 +60,11 @@ class Picture(Consumer):
         *,
         functions: Mapping[str, Function],
         resumed: int | None,
+        title: str,
     ) -> None:
         super().__init__(f"picture {section.name}", schedule)
         self._section, self._comm, self._say = section, comm, say
-        self._drawing = Drawing(scene_of(section, functions))
+        self._drawing = Drawing(scene_of(section, functions, title))
         self._off = ""  # why no more pictures are drawn
         self._film: Film | None = None
         self._rows: TimeSeries | None = None
@@ -185,12 +188,13 @@ def open_pictures(opening: Opening) -> list[Picture]:
             section.schedule(time),
             functions={word: model.case.function(f"picture '{section.name}'", word) for word in section.functions()},
             resumed=opening.resumed,
+            title=caption(section.title, model.case.model_dump(exclude_none=True)),
         )
         for section in model.case.picture
     ]
 
 
-def scene_of(section: PictureSection, functions: Mapping[str, Function]) -> Scene:
+def scene_of(section: PictureSection, functions: Mapping[str, Function], title: str) -> Scene:
     """What a block shows. Local."""
     return Scene(
         tuple(map(_layer_of, section.layers)),
@@ -198,7 +202,7 @@ def scene_of(section: PictureSection, functions: Mapping[str, Function]) -> Scen
         section.view,
         section.up,
         section.orbit,
-        section.title,
+        title,
         DARK if section.theme == "dark" else LIGHT,
         functions,
     )

@@ -151,7 +151,8 @@ def _draw_panel(
         if curve.bins:
             axes.stairs(curve.y, curve.x, lw=1.6, **look)
         else:
-            axes.plot(curve.x, curve.y, marker="o", ms=5, markevery=_alone(_drawable(curve, scales)), **look)
+            alone = _alone(_drawable(curve, scales))
+            axes.plot(curve.x, curve.y, marker="o" if alone else None, ms=5, markevery=alone, **look)
     if scales.log_x:
         axes.set_xscale("log", nonpositive="mask")
     if scales.log_y:

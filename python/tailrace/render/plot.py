@@ -12,15 +12,18 @@ Every kind of picture has a function of its own, which returns a figure of matpl
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailrace.case.captions import caption
 from tailrace.core import engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.formats.pencil.time_series import is_time_series
+from tailrace.io.time_series import read_provenance
 from tailrace.steps.abscissae import KINDS, Kind
 
 from . import arrays, tables
@@ -32,7 +35,7 @@ from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
 from .slices import Shades, draw_plane, read_plane
 from .stored import check_there, chosen_steps, open_stored
-from .style import AXES, PlotError, check_picture, in_name, save
+from .style import AXES, PlotError, check_picture, in_name, plain, save
 from .thin import line_curve, lines, points
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ class Options:
     :param range: the first and the last value of the colours of a slice, or of the axis of curves.
     :param colours: the colour map of a slice, of matplotlib; by default by its values.
     :param slopes: exponents of reference lines, as "-5/3"; both axes must be logarithmic.
+    :param label: a name for each file in legends, in which {reynolds} is that key of its case; by default its name.
     :param reference: a history that runs are compared with, or a table of profiles for a channel.
     :param dt: the time step of a `time_evol.dat`.
     :param grid: a TOML file with the grid, for a series without one.
@@ -78,6 +82,7 @@ class Options:
     range: tuple[float, float] | None = None
     colours: str = ""
     slopes: Sequence[str] = ()
+    label: str = ""
     reference: Path | None = None
     dt: float | None = None
     grid: Path | None = None
@@ -87,7 +92,7 @@ class Options:
         return [one.name for one in fields(self) if getattr(self, one.name) not in (one.default, [])]
 
 
-_CURVES = {"kind", "columns", "x", "log", "loglog", "slopes", "range"}
+_CURVES = {"kind", "columns", "x", "log", "loglog", "slopes", "range", "label"}
 _OF_STEPS = {"field", "axis", "steps", "times", "grid"}
 _USED: dict[Kind, set[str]] = {
     "time-series": {*_CURVES, "reference", "dt", "grid"},
@@ -96,7 +101,7 @@ _USED: dict[Kind, set[str]] = {
     "profile": _CURVES | _OF_STEPS,
     "slice": {"kind", "index", "at", "range", "colours", *_OF_STEPS},
     "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
-    "channel": {"kind", "steps", "times", "grid", "reference"},
+    "channel": {"kind", "steps", "times", "grid", "reference", "label"},
 }
 _EACH: set[Kind] = {"slice", "isosurface"}  # kinds with one picture for each file
 _FLAGS = {"columns": "--column", "slopes": "--slope", "steps": "--step", "times": "--time", "values": "--value"}
@@ -186,12 +191,29 @@ class _Source:
 
 
 def _source(path: Path, paths: Sequence[Path], options: Options) -> _Source:
-    label = tables.run_name(path, paths)
+    label = _label(path, options.label, options.grid) if options.label else tables.run_name(path, paths)
     if is_table(path):
         return _table(path, label, options)
     with open_stored(path, options.grid) as stored:
         kind = kind_of_series(stored, options)
     return _Source(path, label, kind, lambda: _series_curves(path, label, kind, options))
+
+
+def _label(path: Path, text: str, grid: Path | None) -> str:
+    """A text with the values of the case that a file was made from."""
+    case = _case_of(path, grid) if "{" in text else ""
+    try:
+        return plain(caption(text, tomllib.loads(case)))
+    except ValueError as error:
+        raise PlotError(f"{path}: --label {text}: {error if case else 'the file tells no case'}") from None
+
+
+def _case_of(path: Path, grid: Path | None) -> str:
+    """Its text; empty where a file tells none."""
+    if is_table(path):
+        return read_provenance(path).get("case", "") if is_ours(path, TIME_SERIES) else ""
+    with open_stored(path, grid) as stored:
+        return str(chosen_steps(stored, (), ())[0].attributes.get("case", ""))
 
 
 def is_table(path: Path) -> bool:
@@ -279,9 +301,9 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
     if kind == "channel":
         several = [one for source in sources for one in _profiles(source.path, source.label, options)]
         return draw_channel(several, options.reference)
-    plain = not (options.columns or options.x or options.log or options.loglog or options.range)
+    whole = not (options.columns or options.x or options.log or options.loglog or options.range)
     runs = {source.label: source.run for source in sources if source.run is not None}
-    if kind == "time-series" and plain and len(runs) == len(sources):
+    if kind == "time-series" and whole and len(runs) == len(sources):
         for source in sources:
             _check_rows(source)
         reference = options.reference

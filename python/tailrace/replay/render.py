@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
+from tailrace.case.captions import caption
 from tailrace.case.document import ConfigError, explain, read_toml
 from tailrace.case.flow_sections import Section
 from tailrace.case.picture_section import PictureSection
@@ -59,7 +61,12 @@ def render(request: RenderRequest, comm: MPI.Comm) -> int:
         sections = agree(comm, lambda: _read(request.pictures, source.names))
         known = agree(comm, lambda: _functions(request.pictures, sections))
         on_root(comm, lambda: _check_free(sections, overwrite=request.overwrite))
-        drawn = [Picture(section, comm, say, _schedule(section), functions=known, resumed=None) for section in sections]
+        case = str(source.attributes.get("case", ""))
+        titles = agree(comm, lambda: _titles(request.pictures, sections, case))
+        drawn = [
+            Picture(section, comm, say, _schedule(section), functions=known, resumed=None, title=title)
+            for section, title in zip(sections, titles, strict=True)
+        ]
         try:
             steps = source.stream(slice(None)) if source.streaming else map(source.read, source.positions(slice(None)))
             for step in steps:
@@ -90,6 +97,18 @@ def _read(path: Path, names: Sequence[str]) -> list[PictureSection]:
 def _functions(path: Path, sections: Sequence[PictureSection]) -> dict[str, Any]:
     words = [word for section in sections for word in section.functions()]
     return {word: load_function(word, path.parent, "picture") for word in words}
+
+
+def _titles(path: Path, sections: Sequence[PictureSection], case: str) -> list[str]:
+    """With the values of the case that the steps were computed with, which a foreign series does not tell."""
+    values = tomllib.loads(case) if case else read_toml(path)
+    found = []
+    for at, section in enumerate(sections):
+        try:
+            found.append(caption(section.title, values))
+        except ValueError as error:
+            raise ConfigError.single(path, f"picture[{at}].title", str(error)) from None
+    return found
 
 
 def _schedule(section: PictureSection) -> Schedule:

@@ -41,3 +41,9 @@ def test_it_runs(tmp_path, tailrace, name):
 
 def test_there_is_none_that_is_not_run():
     assert sorted(SMALLER) == templates.names()
+
+
+def test_comments_name_the_file_that_was_written(tmp_path, tailrace):
+    tailrace(tmp_path, "new", "channel", "--path", "mine.toml")
+    assert "tailrace run mine.toml" in (tmp_path / "mine.toml").read_text()
+    assert "channel.toml" not in (tmp_path / "mine.toml").read_text() + (tmp_path / "channel_flow.py").read_text()

@@ -233,3 +233,17 @@ def test_a_line_is_drawn_along_its_coordinate(thin):
     with pytest.raises(PlotError, match=r"no array or number 'uz'.* ux, uy"):
         drawn(folder / "line.h5", columns=["uz"])
     assert others(folder / "line.h5", Options()) == others(folder / "probe.h5", Options()) == ""
+
+
+def test_a_legend_takes_keys_of_the_cases(thin, tmp_path):
+    folder, _ = thin
+    figure, _ = drawn(folder / "whole.h5", kind="histogram", field="ux", label="Re {reynolds}")
+    assert {one.get_label() for one in figure.axes[0].patches} == {"Re 100"}
+    (panel,) = drawn(folder / "probe.h5", columns=["ux"], label="dt {time.dt}")[0].axes
+    assert panel.lines[0].get_label() == "dt 0.05" and panel.lines[0].get_marker() == "None"
+    assert drawn(folder / "time_series.csv", label="{reynolds:.1e}")[0].axes[0].lines[0].get_label() == "1.0e+02"
+    with pytest.raises(PlotError, match=r"probe.h5: --label \{reynold\}.*did you mean reynolds"):
+        drawn(folder / "probe.h5", label="{reynold}")
+    (tmp_path / "own.csv").write_text("k,E\n1,2\n2,1\n")
+    with pytest.raises(PlotError, match=r"own.csv: --label \{reynolds\}: the file tells no case"):
+        drawn(tmp_path / "own.csv", label="{reynolds}")

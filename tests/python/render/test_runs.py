@@ -45,6 +45,13 @@ def test_a_run_with_a_reference(tmp_path):
     assert save(figure, tmp_path / "out" / "a.png").stat().st_size > 10_000
 
 
+def test_the_axis_begins_at_zero_only_where_the_curves_fill_it(tmp_path):
+    with TimeSeries(tmp_path / "a.csv") as file:
+        for step in range(5):
+            file.append(dict.fromkeys(COLUMNS, 10.0 + step / 100) | {"step": step, "time": 0.1 * step})
+    assert drawn(tmp_path / "a.csv")[0].axes[0].get_ylim()[0] > 9.9
+
+
 def test_the_balance_of_the_energy_of_a_run(tmp_path):
     columns = (*COLUMNS, "work", "energy_residual")
     with TimeSeries(tmp_path / "a.csv", columns=columns) as file:
