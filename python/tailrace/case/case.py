@@ -24,6 +24,7 @@ from tailrace.notebook import card
 from . import places, scripts
 from .arguments import hint
 from .captions import caption
+from .catalyst_section import CatalystSection
 from .document import (
     ConfigError,
     Document,
@@ -50,6 +51,7 @@ from .sections import (
     OutputSection,
     ParallelSection,
     ParametersSection,
+    Rhythm,
     TimeSection,
 )
 
@@ -84,6 +86,7 @@ class Case(Section):
     output: list[OutputSection] = Field(default_factory=list)
     analysis: list[AnalysisSection] = Field(default_factory=list)
     picture: list[PictureSection] = Field(default_factory=list)
+    catalyst: list[CatalystSection] = Field(default_factory=list)
     checkpoint: CheckpointSection = CheckpointSection()
 
     _directory: Path = PrivateAttr(default=Path())
@@ -174,6 +177,8 @@ class Case(Section):
             words += [(f"scalar[{at}].boundaries", end) for ends in scalar.boundaries or () for end in ends]
         for at, picture in enumerate(self.picture):
             words += [(f"picture[{at}].layers '{word}'", word) for word in picture.functions()]
+        for at, pipeline in enumerate(self.catalyst):
+            words += [(f"catalyst[{at}].fields '{word}'", word) for word in pipeline.functions()]
         yield from ((key, word) for key, word in words if isinstance(word, str) and ".py:" in word)
 
     def function(self, key: str, word: str) -> Any:
@@ -213,14 +218,16 @@ class Case(Section):
         """For notebooks: what was given, by its keys."""
         return card(f"Case {self.case.name}", leaves(self.model_dump(exclude_unset=True)))
 
-    def rhythms(self) -> Iterable[tuple[str, OutputSection | AnalysisSection | PictureSection]]:
-        """Outputs, analyses and pictures, each with its label in messages."""
+    def rhythms(self) -> Iterable[tuple[str, Rhythm]]:
+        """Outputs, analyses, pictures and pipelines, each with its label in messages."""
         for at, output in enumerate(self.output):
             yield f"output[{at}] ('{output.name}')", output
         for at, analysis in enumerate(self.analysis):
             yield f"analysis[{at}] ('{analysis.name}')", analysis
         for at, picture in enumerate(self.picture):
             yield f"picture[{at}] ('{picture.name}')", picture
+        for at, pipeline in enumerate(self.catalyst):
+            yield f"catalyst[{at}] ('{pipeline.name}')", pipeline
 
     def places(self) -> Iterator[places.Place]:
         """Everything that a run reads, but for the case file, and then what it writes. Local."""
@@ -243,6 +250,9 @@ class Case(Section):
             yield from places.of_results(f"analysis[{at}].name", Path(analysis.out), analysis.name, analysis.engine)
         for at, picture in enumerate(self.picture):
             yield from places.of_pictures(f"picture[{at}].name", picture)
+        for at, pipeline in enumerate(self.catalyst):
+            yield Place(f"catalyst[{at}].script", str(self.directory / pipeline.script), "input")
+            yield from places.of_pipeline(f"catalyst[{at}].name", pipeline)
 
     def clash_beside(self, words: Sequence[str], out: Path) -> str:
         """What is wrong with the place of the results of scripts beside a run; "" if nothing is. Local.
@@ -301,7 +311,7 @@ class Case(Section):
         import tomlkit
 
         document = self.model_dump(mode="json", exclude_none=True)
-        for part in ("output", "analysis", "scalar", "picture"):
+        for part in ("output", "analysis", "scalar", "picture", "catalyst"):
             for entry in document[part]:
                 if not entry.get("parameters", True):
                     del entry["parameters"]

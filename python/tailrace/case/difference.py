@@ -32,6 +32,7 @@ _MEANINGS = {
     "output": Meaning.STEERS,
     "analysis": Meaning.STEERS,
     "picture": Meaning.STEERS,
+    "catalyst": Meaning.STEERS,
     "checkpoint": Meaning.STEERS,
     "case.flow": Meaning.BEGINNING,
     "case.from": Meaning.BEGINNING,

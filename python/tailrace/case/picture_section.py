@@ -17,10 +17,26 @@ from .sections import Rhythm
 from .values import Flag, Name, Real, Text, Whole
 
 Pixels = Annotated[Whole, Field(ge=64, le=7680, multiple_of=2)]
-_DERIVED = ("lambda2", "divergence")
+DERIVED = ("lambda2", "divergence")
 _VECTORS = ("u", "vorticity")
 _NAMED = "or an expression, as sqrt(ux**2 + uy**2), or file.py:function of a step"
 Vector3 = tuple[Real, Real, Real]
+
+
+def check_quantity(name: str, info: ValidationInfo) -> None:
+    """Check that a name is that of a field, or an expression of fields, or a function of a step. Local.
+
+    :raises ValueError: it is none of them.
+    """
+    if ".py:" in name:
+        check_function(name, directory_of(info))
+        return
+    known = [*FIELDS, *DERIVED, *(info.context or {}).get("scalars", ())]
+    for one in names_in(name) if name not in known else ():
+        if one not in known:
+            near = difflib.get_close_matches(one.lower(), known, n=1, cutoff=0.5)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ValueError(f"'{one}' is no field; there are {', '.join(known)}{hint}")
 
 
 class LayerSection(Section):
@@ -50,15 +66,8 @@ class LayerSection(Section):
     @field_validator("surface", "colour", "slice")
     @classmethod
     def _known(cls, name: str, info: ValidationInfo) -> str:
-        if ".py:" in name:
-            check_function(name, directory_of(info))
-            return name
-        known = [*FIELDS, *_DERIVED, *(info.context or {}).get("scalars", ())]
-        for one in names_in(name) if name and name not in known else ():
-            if one not in known:
-                near = difflib.get_close_matches(one.lower(), known, n=1, cutoff=0.5)
-                hint = f"; did you mean '{near[0]}'?" if near else ""
-                raise ValueError(f"'{one}' is no field; there are {', '.join(known)}{hint}")
+        if name:
+            check_quantity(name, info)
         return name
 
     @field_validator("colours")

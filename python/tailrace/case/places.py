@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tailrace.files.marks import (
     CONTACT,
+    EXECUTIONS,
     FILM,
     FOLDED,
     HDF5_SERIES,
@@ -28,6 +29,7 @@ from tailrace.io.engines import ENGINES, default_path
 from tailrace.io.names import result_names
 
 if TYPE_CHECKING:
+    from .catalyst_section import CatalystSection
     from .picture_section import PictureSection
     from .sections import OutputSection
 
@@ -109,6 +111,12 @@ def of_pictures(key: str, picture: PictureSection) -> Iterator[Place]:
         yield from (film, film.beside(".new", FILM, "draft"))
     for path in picture.png_paths() if picture.png else ():
         yield Place(key, str(path), "file", PICTURE)
+
+
+def of_pipeline(key: str, pipeline: CatalystSection) -> Iterator[Place]:
+    """What a pipeline of ParaView writes. Local."""
+    yield Place(key, str(pipeline.directory), "directory")
+    yield Place(key, str(pipeline.record_path), "file", EXECUTIONS)
 
 
 def _of_series(key: str, path: str, engine: str, mark: Mark | None) -> Iterator[Place]:

@@ -8,11 +8,13 @@ import platform
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal, TextIO
 
+from tailrace.catalyst.packages import INSTALL, packages
 from tailrace.machine import file_system, memory, physical_cores
 from tailrace.text import size, visible
 
@@ -42,6 +44,7 @@ def examine(directory: str | Path = ".") -> list[Finding]:
         *_processor(),
         *_storage(Path(directory)),
         *_extras(),
+        _paraview(),
     ]
 
 
@@ -210,6 +213,18 @@ def _extras() -> list[Finding]:
         else:
             findings.append(Finding(module, _version_of(module)))
     return findings
+
+
+def _paraview() -> Finding:
+    """ParaView is found at run time; it is not loaded here, which takes seconds."""
+    place = packages()
+    if place is None:
+        return Finding("ParaView", "not found", "note", f"[[catalyst]] blocks need it: {INSTALL}")
+    with suppress(OSError):
+        text = (place / "paraview" / "__init__.py").read_text(encoding="utf-8", errors="replace")
+        if found := re.search(r"__version__ = '([^']+)'", text):
+            return Finding("ParaView", f"{found[1]} in {place}" + ("" if shutil.which("Xvfb") else "; no Xvfb"))
+    return Finding("ParaView", f"in {place}")
 
 
 def _version_of(package: str, otherwise: str = "installed") -> str:

@@ -19,6 +19,7 @@ from tailrace.files.command_line import take
 from tailrace.text import reason, visible
 
 from . import analyse as cli_analyse
+from . import catalyst as cli_catalyst
 from . import convert as cli_convert
 from . import plot as cli_plot
 from . import streams
@@ -251,6 +252,9 @@ app.command()(render)
 
 
 app.command()(film)
+
+
+app.add_typer(cli_catalyst.app, name="catalyst")
 
 
 @app.command()

@@ -11,14 +11,16 @@ from .common import fail, guarded, on_ranks
 
 
 def render(
-    pictures: Annotated[Path, typer.Argument(metavar="CASE", help="A file (.toml) with [[picture]] blocks.")],
+    pictures: Annotated[
+        Path, typer.Argument(metavar="CASE", help="A file (.toml) with [[picture]] or [[catalyst]] blocks.")
+    ],
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A series on disk or a stream (sst:NAME).")],
     ranks: Annotated[
         int | None, typer.Option("-n", "--ranks", min=1, help="Start MPI with this many ranks; by default one.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier films of the same names.")] = False,
 ) -> None:
-    """Draw the pictures and films of a case from the steps of a series.
+    """Draw the pictures and films of a case from the steps of a series, and give them to its pipelines of ParaView.
 
     For example: tailrace render film.toml snapshots.h5 -n 2
     """

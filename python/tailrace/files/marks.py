@@ -49,6 +49,7 @@ EARLIER_RECORD = Mark("record of earlier results", b'{"tailrace": "earlier resul
 CONTACT = Mark("contact file of a stream", b"#ADIOS2-SST")
 FILM = Mark("film of Tailrace", b"", rb"(?s:.{4}ftyp.*Tailrace film)")
 PICTURE = Mark("picture of Tailrace", b"\x89PNG", rb"(?s:.{0,300}Tailrace picture)")
+EXECUTIONS = Mark("record of a pipeline", b'{"tailrace": "executions of a pipeline"')
 STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"process":\d+.*"token":')
 
 

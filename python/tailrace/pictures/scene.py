@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.fields.field import Field
+from tailrace.fields.neighbours import Neighbours, coordinates_of, inner
 from tailrace.fields.vector import Vector
 from tailrace.parallel import agree
 
-from .blocks import Neighbours, coordinates_of, inner, neighbours_of
 from .camera import Camera, Vector3, camera_of
 from .colours import Range, range_of, table_of, wider
 from .compose import compose
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tailrace.steps.step import Step
 
+AROUND = (1, 2)  # planes of neighbours before and after a part: a gradient at each node of its cells
 SMOOTH = 2  # each side of a pixel of the picture is drawn by so many pixels, which smooths edges
 
 
@@ -108,7 +109,7 @@ class Drawing:
         self._known_fields, self._known_vectors = {}, {}
         first = self._quantity(step, self.scene.layers[0])
         comm, grid = first.operators.comm, first.operators.grid
-        self._neighbours = self._neighbours or neighbours_of(first)
+        self._neighbours = self._neighbours or Neighbours.of(first, *AROUND)
         x, y, z = first.operators.shape(first.centred)
         self.field_bytes = x * y * z * first.dtype.itemsize
         lengths: Vector3 = (float(grid.lengths[0]), float(grid.lengths[1]), float(grid.lengths[2]))
@@ -172,8 +173,8 @@ class Drawing:
             return self._slice(number, layer, values)
         if layer.normal is not None:
             return self._cut(number, layer, values)
-        around = self._neighbours.extended(values.data)
-        tint = self._neighbours.extended(colour.data) if layer.colour else around
+        around = self._neighbours.extended(values.data, np.float32)
+        tint = self._neighbours.extended(colour.data, np.float32) if layer.colour else around
         return self._surface(number, values, around, tint)
 
     def _quantity(self, step: Step, layer: Layer) -> Field:
@@ -246,7 +247,7 @@ class Drawing:
         d = "xyz".index(layer.axis)
         start, count = values.operators.box(values.centred)
         node = int(np.abs(np.asarray(values.grid.coordinates[d]) - layer.place).argmin())
-        around = self._neighbours.extended(values.data)
+        around = self._neighbours.extended(values.data, np.float32)
         nodes = [self._neighbours.places(e) for e in range(3)]
         if not start[d] <= node < start[d] + count[d]:
             return None
@@ -299,7 +300,7 @@ class Drawing:
         assert self._neighbours is not None
         nodes = [self._neighbours.places(d) for d in range(3)]
         own = [self._own(values, d) for d in range(3)]
-        part = np.ascontiguousarray(self._neighbours.extended(values.data)[own[2], own[1], own[0]])
+        part = np.ascontiguousarray(self._neighbours.extended(values.data, np.float32)[own[2], own[1], own[0]])
         if min(part.shape) < 2:
             return None
         keep, name = self._painter.keep, f"layer{number}"

@@ -1,9 +1,9 @@
-"""`tailrace render`: the pictures of a case, drawn from the steps of a series, on disk or from a stream."""
+"""`tailrace render`: the pictures and pipelines of a case for the steps of a series, on disk or from a stream."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationError
 
 from tailrace.case.captions import caption
+from tailrace.case.catalyst_section import CatalystSection
 from tailrace.case.document import ConfigError, explain, read_toml
 from tailrace.case.flow_sections import Section
 from tailrace.case.picture_section import PictureSection
 from tailrace.case.schedule import Schedule
 from tailrace.case.scripts import load_function
+from tailrace.case.sections import Rhythm
+from tailrace.catalyst.executions import made_by
+from tailrace.consumers.catalyst import Catalyst
 from tailrace.consumers.picture import Picture
 from tailrace.core import InputError
 from tailrace.parallel import agree, on_root
@@ -26,17 +30,18 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class _Pictures(Section):
-    """A file with [[picture]] blocks."""
+class _Blocks(Section):
+    """A file with [[picture]] and [[catalyst]] blocks."""
 
-    picture: list[PictureSection] = Field(min_length=1)
+    picture: list[PictureSection] = Field(default_factory=list)
+    catalyst: list[CatalystSection] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class RenderRequest:
     """The options of the command.
 
-    :param pictures: a case, or a file with [[picture]] blocks only.
+    :param pictures: a case, or a file with [[picture]] and [[catalyst]] blocks only.
     :param overwrite: earlier films and tables of the same names may be replaced.
     """
 
@@ -48,7 +53,7 @@ class RenderRequest:
 def render(request: RenderRequest, comm: MPI.Comm) -> int:
     """Draw the steps that are due. Collective.
 
-    :returns: the exit code: 1 if a picture could not be drawn.
+    :returns: the exit code: 1 if a picture could not be drawn or a pipeline failed.
     :raises ConfigError, InputError, IoError: a block is wrong, the source cannot be read, or a result is there already.
     """
 
@@ -58,15 +63,7 @@ def render(request: RenderRequest, comm: MPI.Comm) -> int:
 
     source = SeriesSource(request.source, comm)
     try:
-        sections = agree(comm, lambda: _read(request.pictures, source.names))
-        known = agree(comm, lambda: _functions(request.pictures, sections))
-        on_root(comm, lambda: _check_free(sections, overwrite=request.overwrite))
-        case = str(source.attributes.get("case", ""))
-        titles = agree(comm, lambda: _titles(request.pictures, sections, case))
-        drawn = [
-            Picture(section, comm, say, _schedule(section), functions=known, resumed=None, title=title)
-            for section, title in zip(sections, titles, strict=True)
-        ]
+        drawn = _opened(request, source, comm, say)
         try:
             steps = source.stream(slice(None)) if source.streaming else map(source.read, source.positions(slice(None)))
             for step in steps:
@@ -84,19 +81,44 @@ def render(request: RenderRequest, comm: MPI.Comm) -> int:
     return 1 if any(one.left_out for one in drawn) else 0
 
 
-def _read(path: Path, names: Sequence[str]) -> list[PictureSection]:
-    document: dict[str, Any] = {"picture": read_toml(path).get("picture", [])}
-    if not document["picture"]:
-        raise InputError(f"{path}: has no [[picture]]; docs/howto/film.md shows one")
+def _opened(
+    request: RenderRequest, source: SeriesSource, comm: MPI.Comm, say: Callable[[str], None]
+) -> list[Picture | Catalyst]:
+    path = request.pictures
+    blocks = agree(comm, lambda: _read(path, source.names))
+    known = agree(comm, lambda: _functions(path, blocks))
+    on_root(comm, lambda: _make_free(blocks, overwrite=request.overwrite))
+    case = str(source.attributes.get("case", ""))
+    titles = agree(comm, lambda: _titles(path, blocks.picture, case))
+    pictures = [
+        Picture(section, comm, say, _schedule(section), functions=known, resumed=None, title=title)
+        for section, title in zip(blocks.picture, titles, strict=True)
+    ]
+    pipelines = [
+        Catalyst(
+            section, comm, say, _schedule(section),
+            directory=path.parent, scalars=source.names, functions=known, resumed=None,
+        )
+        for section in blocks.catalyst
+    ]  # fmt: skip
+    return [*pictures, *pipelines]
+
+
+def _read(path: Path, names: Sequence[str]) -> _Blocks:
+    whole = read_toml(path)
+    document: dict[str, Any] = {name: whole.get(name, []) for name in _Blocks.model_fields}
+    if not any(document.values()):
+        raise InputError(f"{path}: has no [[picture]] and no [[catalyst]]; docs/howto/film.md shows one")
     try:
-        return _Pictures.model_validate(document, context={"scalars": names, "directory": path.parent}).picture
+        return _Blocks.model_validate(document, context={"scalars": names, "directory": path.parent})
     except ValidationError as error:
-        raise ConfigError(str(path), explain(error, _Pictures, document, ())) from None
+        raise ConfigError(str(path), explain(error, _Blocks, document, ())) from None
 
 
-def _functions(path: Path, sections: Sequence[PictureSection]) -> dict[str, Any]:
+def _functions(path: Path, blocks: _Blocks) -> dict[str, Any]:
+    sections: list[PictureSection | CatalystSection] = [*blocks.picture, *blocks.catalyst]
     words = [word for section in sections for word in section.functions()]
-    return {word: load_function(word, path.parent, "picture") for word in words}
+    return {word: load_function(word, path.parent, "render") for word in words}
 
 
 def _titles(path: Path, sections: Sequence[PictureSection], case: str) -> list[str]:
@@ -111,12 +133,16 @@ def _titles(path: Path, sections: Sequence[PictureSection], case: str) -> list[s
     return found
 
 
-def _schedule(section: PictureSection) -> Schedule:
+def _schedule(section: Rhythm) -> Schedule:
     return Schedule(every=section.every, interval=section.interval, times=section.times, dt=None)
 
 
-def _check_free(sections: Sequence[PictureSection], *, overwrite: bool) -> None:
-    for section in () if overwrite else sections:
-        for path in (section.film_path, section.table_path):
-            if path.exists():
-                raise InputError(f"{path} is there already; give --overwrite to replace it, or another name or out")
+def _make_free(blocks: _Blocks, *, overwrite: bool) -> None:
+    """Check that nothing is replaced without being asked; what pipelines have made must go, since others follow."""
+    made = [path for one in blocks.catalyst for path in made_by(one.record_path, one.directory)]
+    results = [path for one in blocks.picture for path in (one.film_path, one.table_path)] + made
+    for path in () if overwrite else results:
+        if path.exists():
+            raise InputError(f"{path} is there already; give --overwrite to replace it, or another name or out")
+    for path in made:
+        path.unlink()

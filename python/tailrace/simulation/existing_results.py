@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.analysis.earlier_results import of_analysis, refusal
 from tailrace.case.places import left_out
+from tailrace.catalyst.executions import made_by
 from tailrace.core import InputError
 from tailrace.files.marks import FILM, PICTURE, is_ours
 from tailrace.files.set_aside import SetAside, record_of
@@ -39,6 +40,9 @@ def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:
         found.append(ExistingResult(case.checkpoint.path, checkpoints))
     for picture in case.picture:
         found += of_picture(picture)
+    for pipeline in case.catalyst:
+        if made := made_by(pipeline.record_path, pipeline.directory):
+            found.append(ExistingResult(str(pipeline.directory), [pipeline.record_path, *made]))
     for analysis in case.analysis:
         found += of_analysis(Path(analysis.out), analysis.name, analysis.engine)
     return found

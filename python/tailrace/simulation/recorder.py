@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tailrace.consumers.analysis import open_analyses
+from tailrace.consumers.catalyst import open_catalyst
 from tailrace.consumers.consumer import Consumer
 from tailrace.consumers.opening import Opening
 from tailrace.consumers.output import open_outputs
@@ -31,6 +32,7 @@ OPENERS: list[Callable[[Opening], Sequence[Consumer]]] = [
     open_outputs,
     open_analyses,
     open_pictures,
+    open_catalyst,
 ]
 
 

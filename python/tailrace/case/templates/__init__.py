@@ -32,5 +32,10 @@ def files_of(name: str) -> dict[str, str]:
     return {file: _text(file) for file in _FILES.get(name, ())}
 
 
+def pipeline() -> str:
+    """The text of a pipeline of ParaView. Local."""
+    return _text("pipeline.py")
+
+
 def _text(file: str) -> str:
     return (resources.files(__name__) / file).read_text(encoding="utf-8")

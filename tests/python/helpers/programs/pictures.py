@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import tailrace as tr
-from tailrace.pictures.blocks import Neighbours
+from tailrace.fields.neighbours import Neighbours
 from tailrace.pictures.scene import Drawing, Layer, Scene
 from tailrace.steps.step import Step
 
@@ -22,7 +22,7 @@ def planes_of_neighbours(comm: Any) -> None:
     for rows in (n for n in range(1, comm.size + 1) if comm.size % n == 0):
         ops = tr.Operators(SHAPE, (1.0, 1.0, 1.0), ("periodic", "dirichlet", "periodic"), comm=comm, rows=rows)
         (i, j, k), (nx, ny, nz) = ops.box()
-        around = Neighbours(comm, (i, j, k), (nx, ny, nz), SHAPE, periodic)
+        around = Neighbours(comm, (i, j, k), (nx, ny, nz), SHAPE, periodic, 1, 2)
         found = around.extended(whole[k : k + nz, j : j + ny, i : i + nx])
         x, y, z = (around.places(d) for d in range(3))
         assert list(x) == [*range(i - 1, i + nx + 2)] and list(z) == [*range(k - 1, k + nz + 2)]

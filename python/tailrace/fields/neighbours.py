@@ -1,18 +1,17 @@
-"""A rank's part of a field with planes of its neighbours, so that what is drawn has no gaps between ranks."""
+"""A rank's part of a field with planes of its neighbours, so that what is drawn of it has no gaps between ranks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
-    from tailrace.fields.field import Field
+    from .field import Field
 
-LOWER, UPPER = 1, 2  # planes of neighbours before and after a part: a gradient at each node of its cells
 _Box = tuple[tuple[int, ...], tuple[int, ...]]  # start and count in x, y, z
 
 
@@ -22,6 +21,7 @@ class Neighbours:
     :param start, count: of the part, in x, y, z.
     :param shape: nodes of the whole.
     :param periodic: whether a direction continues at its other end.
+    :param before, after: planes of neighbours on either side.
     """
 
     def __init__(
@@ -31,10 +31,25 @@ class Neighbours:
         count: tuple[int, ...],
         shape: tuple[int, ...],
         periodic: tuple[bool, ...],
+        before: int,
+        after: int,
     ) -> None:
         self._comm, self._shape, self._periodic = comm, shape, periodic
+        self._before, self._after = before, after
         self._boxes: list[_Box] = comm.allgather((tuple(start), tuple(count)))
         self._start, self._count = tuple(start), tuple(count)
+
+    @classmethod
+    def of(cls, field: Field, before: int, after: int, *, wrapped: bool = True) -> Self:
+        """Those of the part of a field. Collective.
+
+        :param wrapped: periodic directions continue.
+        """
+        operators = field.operators
+        start, count = operators.box(field.centred)
+        periodic = tuple(wrapped and kind == "periodic" for kind in operators.grid.boundaries)
+        shape = operators.shape(field.centred)
+        return cls(operators.comm, tuple(start), tuple(count), shape, periodic, before, after)
 
     def places(self, d: int) -> NDArray[np.int64]:
         """The nodes along a direction that `extended` has, also beyond the ends of a periodic one. Local."""
@@ -44,12 +59,12 @@ class Neighbours:
         first, n = box[0][d], box[1][d]
         if n == 0:
             return []
-        around = range(first - LOWER, first + n + UPPER)
+        around = range(first - self._before, first + n + self._after)
         return [node for node in around if self._periodic[d] or 0 <= node < self._shape[d]]
 
-    def extended(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values on the nodes of this rank, (nz, ny, nx), with the planes around them, in single precision."""
-        found = np.asarray(values, np.float32)
+    def extended(self, values: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+        """Values on the nodes of this rank, (nz, ny, nx), with the planes around them. Collective."""
+        found = np.asarray(values, dtype)
         for d in range(3):
             found = self._along(d, found)
         return found
@@ -59,7 +74,7 @@ class Neighbours:
         nodes = self._wanted(d, (self._start, self._count))
         shape = list(values.shape)
         shape[axis] = len(nodes)
-        out = np.empty(shape, np.float32)
+        out = np.empty(shape, values.dtype)
         requests: list[Any] = []
         inputs: list[tuple[list[int], Any]] = []
         for rank, box in enumerate(self._boxes):
@@ -76,7 +91,7 @@ class Neighbours:
                 requests.append(self._comm.Isend(packed, rank, tag=d))
             at = [k for k, node in enumerate(nodes) if box[0][d] <= node % size < box[0][d] + box[1][d]]
             if at:
-                room = np.empty((len(at), *_planes(out, axis).shape[1:]), np.float32)
+                room = np.empty((len(at), *_planes(out, axis).shape[1:]), values.dtype)
                 requests.append(self._comm.Irecv(room, rank, tag=d))
                 inputs.append((at, room))
         for request in requests:
@@ -92,14 +107,6 @@ class Neighbours:
 
 def _planes(values: NDArray[Any], axis: int) -> NDArray[Any]:
     return np.moveaxis(values, axis, 0)
-
-
-def neighbours_of(field: Field) -> Neighbours:
-    """Those of the part of a field. Collective."""
-    operators = field.operators
-    start, count = operators.box(field.centred)
-    periodic = tuple(kind == "periodic" for kind in operators.grid.boundaries)
-    return Neighbours(operators.comm, tuple(start), tuple(count), operators.shape(field.centred), periodic)
 
 
 def coordinates_of(field: Field, d: int, nodes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,0 +1,108 @@
+"""A display for builds of ParaView that draw through X alone, as Debian's: without one they end the program."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import ctypes.util
+import os
+import secrets
+import select
+import shutil
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.parallel import agree
+
+from .packages import CatalystError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_LIMIT = 30.0  # seconds until a display is there
+_VARIABLES = ("DISPLAY", "XAUTHORITY")
+
+
+def needs_display() -> bool:
+    """Whether the VTK that is loaded draws through X alone. Local."""
+    import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 # registers the window
+    from vtkmodules.vtkRenderingCore import vtkRenderWindow
+
+    return str(vtkRenderWindow().GetClassName()) == "vtkXOpenGLRenderWindow"
+
+
+def has_display() -> bool:
+    """Whether the display that DISPLAY names can be opened; then it stays open until the program ends. Local."""
+    name = ctypes.util.find_library("X11")
+    if not os.environ.get("DISPLAY") or name is None:
+        return False
+    library = ctypes.CDLL(name)
+    library.XOpenDisplay.restype = ctypes.c_void_p
+    return bool(library.XOpenDisplay(None))
+
+
+def make_display(comm: MPI.Comm) -> None:
+    """One virtual display for the ranks of each node that has none. Collective.
+
+    :raises CatalystError: Xvfb is not there, or does not start.
+    """
+    node = comm.Split_type(_shared())
+    try:
+        have = all(node.allgather(has_display()))
+        told = agree(comm, lambda: _start() if node.rank == 0 and not have else None)
+        told = node.bcast(told, root=0)
+    finally:
+        node.Free()
+    if told is not None:
+        os.environ.update(zip(_VARIABLES, told, strict=True))
+    agree(comm, _check)
+
+
+def _shared() -> int:
+    from mpi4py import MPI
+
+    return MPI.COMM_TYPE_SHARED
+
+
+def _check() -> None:
+    if not has_display():
+        raise CatalystError(f"the display {os.environ.get('DISPLAY')} does not open")
+
+
+def _start() -> tuple[str, str]:
+    """Start Xvfb, which ends with the last program that is connected to it; returns what the variables must be."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        raise CatalystError(
+            "this ParaView draws on a display only, and there is none; install Xvfb (Debian: xvfb), or set DISPLAY"
+        )
+    folder = tempfile.mkdtemp(prefix="tailrace-display-")
+    cookie = _cookie(Path(folder))
+    ready, tells = os.pipe()
+    command = [program, "-displayfd", str(tells), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-terminate"]
+    # In a session of its own: Ctrl-C is for the ranks, which it must outlive, or they end without having finished.
+    server = subprocess.Popen(
+        [*command, "-auth", str(cookie)], pass_fds=[tells], start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.close(tells)
+    with os.fdopen(ready) as answer:
+        number = answer.readline().strip() if select.select([answer], [], [], _LIMIT)[0] else ""
+    if not number:
+        server.kill()
+        raise CatalystError("Xvfb does not start; does it run by hand? DISPLAY can name another display")
+    return f":{number}", str(cookie)
+
+
+def _cookie(folder: Path) -> Path:
+    """A file by which only this user's programs may use the display, in the format of xauth, for any display."""
+    words = (b"", b"", b"MIT-MAGIC-COOKIE-1", secrets.token_bytes(16))
+    packed = struct.pack(">H", 0xFFFF) + b"".join(struct.pack(">H", len(word)) + word for word in words)
+    path = folder / "cookie"
+    path.touch(0o600)
+    path.write_bytes(packed)
+    return path
