@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install the real ParaView of Debian or Ubuntu, and let it open our files: tests/python/paraview, of which other runs of
-# the tests skip what needs it. ParaView needs a display, which xvfb-run makes. This script needs .venv (make setup).
+# Install the real ParaView of Debian or Ubuntu, let it open our files, and execute its pipelines in runs: tests that are
+# skipped where it is not installed. ParaView needs a display, which xvfb-run makes. This script needs .venv (make setup).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -12,4 +12,4 @@ if ! { command -v pvbatch && command -v xvfb-run; } >/dev/null; then
   "${sudo[@]}" apt-get update -qq
   "${sudo[@]}" apt-get install -y --no-install-recommends "${packages[@]}"
 fi
-.venv/bin/python -m pytest tests/python/paraview "$@"
+.venv/bin/python -m pytest tests/python/formats/test_paraview.py tests/python/catalyst "$@"

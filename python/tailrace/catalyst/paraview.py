@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,15 +25,27 @@ if TYPE_CHECKING:
 class ParaView:
     """What pipelines need of it.
 
+    :param log: of its errors, on this rank.
     :param arguments: what a script gets from `catalyst.get_args()`; set before it is executed.
     """
 
     place: Path
     version: str
+    log: Path
     arguments: list[str] = field(default_factory=list)
+    _seen: int = 0  # bytes of the log
+
+    def new_errors(self) -> list[str]:
+        """What it has told as errors since the last call, without repetitions. Local."""
+        with self.log.open(encoding="utf-8", errors="replace") as file:
+            file.seek(self._seen)
+            text = file.read()
+            self._seen = file.tell()
+        return list(dict.fromkeys(_ERROR.findall(text)))
 
 
 _LOADED: list[ParaView | CatalystError] = []
+_ERROR = re.compile(r"(?:ERR|FATL)\| (.*)")  # in its log
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
@@ -61,7 +74,9 @@ def _load(comm: MPI.Comm) -> ParaView:
     if any(comm.allgather(needs_display())):
         make_display(comm)
     version = agree(comm, _begin)
-    loaded = ParaView(place, version)
+    log = Path(_KEPT[-1].name) / "errors.log"
+    agree(comm, lambda: _log_errors(log))
+    loaded = ParaView(place, version, log)
     _give_arguments(loaded)
     return loaded
 
@@ -85,9 +100,8 @@ def _import() -> Path:
 
 def _begin() -> str:
     """Initialize ParaView for programs on all ranks; returns its version."""
-    from paraview.modules.vtkPVCatalyst import vtkCPProcessor
-
     import paraview
+    from paraview.modules.vtkPVCatalyst import vtkCPProcessor
 
     paraview.options.batch = True
     paraview.options.symmetric = True
@@ -116,6 +130,13 @@ def _finalize(processor: Any) -> None:
 
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)  # it complains of its own order of destruction
     processor.Finalize()
+
+
+def _log_errors(log: Path) -> None:
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    log.touch()
+    vtkLogger.LogToFile(str(log), vtkLogger.APPEND, vtkLogger.VERBOSITY_ERROR)
 
 
 def _give_arguments(loaded: ParaView) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _OUT = "PARAVIEW_OVERRIDE_EXTRACTS_OUTPUT_DIRECTORY"
 
 
+_MOST = 3  # errors of ParaView in a message
 _LINE = re.compile(r'File "(.*)", line (\d+)')
 
 
@@ -76,9 +77,10 @@ class Pipeline:
             done = bool(self._pipeline.CoProcess(description))
         vtkLogger.SetStderrVerbosity(level)
         self._executed = True
-        errors = self._comm.allgather("" if done else _error(said.getvalue()))
-        if error := next(filter(None, errors), ""):
-            raise CatalystError(f"{self._script}, {error}")
+        told = self._paraview.new_errors()
+        error = f"{self._script}, {_error(said.getvalue())}" if not done else "; ".join(told[:_MOST])
+        if error := next(filter(None, self._comm.allgather(error)), ""):
+            raise CatalystError(error)
 
     def _prepare(self) -> None:
         self._paraview.arguments = self._arguments

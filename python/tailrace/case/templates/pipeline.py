@@ -11,6 +11,7 @@ ParaView writes such scripts, too: File, Save Catalyst State. A block of a case 
 
 import argparse
 
+from paraview import catalyst
 from paraview.simple import (
     ColorBy,
     Contour,
@@ -24,8 +25,6 @@ from paraview.simple import (
     Text,
     TrivialProducer,
 )
-
-from paraview import catalyst
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--value", type=float, default=0.3)  # of the surfaces
