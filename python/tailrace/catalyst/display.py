@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,8 +69,11 @@ def _shared() -> int:
 
 
 def _check() -> None:
-    if not has_display():
-        raise CatalystError(f"the display {os.environ.get('DISPLAY')} does not open")
+    end = time.monotonic() + _LIMIT
+    while not has_display():  # one that has just begun refuses a few connections where the machine is busy
+        if time.monotonic() > end:
+            raise CatalystError(f"the display {os.environ.get('DISPLAY')} does not open")
+        time.sleep(0.1)
 
 
 def _start() -> tuple[str, str]:
@@ -80,27 +84,34 @@ def _start() -> tuple[str, str]:
             "this ParaView draws on a display only, and there is none; install Xvfb (Debian: xvfb), or set DISPLAY"
         )
     folder = tempfile.mkdtemp(prefix="tailrace-display-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     cookie = _cookie(Path(folder))
+    # The number is not the first that is free: a server that ends there would remove the socket of this one.
+    for number in range(1000 + os.getpid() % 30000, 65535, 30011):
+        if _serves([program, f":{number}", "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-auth", str(cookie)]):
+            return f":{number}", str(cookie)
+    raise CatalystError("Xvfb does not start; does it run by hand? DISPLAY can name another display")
+
+
+def _serves(command: list[str]) -> bool:
+    """Start a server; returns whether it takes connections."""
     ready, tells = os.pipe()
-    command = [program, "-displayfd", str(tells), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-terminate"]
     # In a session of its own: Ctrl-C is for the ranks, which it must outlive, or they end without having finished.
     server = subprocess.Popen(
-        [*command, "-auth", str(cookie)], pass_fds=[tells], start_new_session=True,
+        [*command, "-terminate", "-displayfd", str(tells)], pass_fds=[tells], start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.close(tells)
     with os.fdopen(ready) as answer:
-        number = answer.readline().strip() if select.select([answer], [], [], _LIMIT)[0] else ""
-    if not number:
+        serves = bool(select.select([answer], [], [], _LIMIT)[0] and answer.readline().strip())
+    if not serves:
         server.kill()
-        raise CatalystError("Xvfb does not start; does it run by hand? DISPLAY can name another display")
-    return f":{number}", str(cookie)
+    return serves
 
 
 def _cookie(folder: Path) -> Path:
     """A file by which only this user's programs may use the display, in the format of xauth, for any display."""
-    words = (b"", b"", b"MIT-MAGIC-COOKIE-1", secrets.token_bytes(16))
+    words = (b"", b"", b"MIT-MAGIC-COOKIE-1", secrets.token_hex(8).encode())
     packed = struct.pack(">H", 0xFFFF) + b"".join(struct.pack(">H", len(word)) + word for word in words)
     path = folder / "cookie"
     path.touch(0o600)

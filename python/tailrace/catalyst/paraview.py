@@ -41,11 +41,12 @@ class ParaView:
             file.seek(self._seen)
             text = file.read()
             self._seen = file.tell()
-        return list(dict.fromkeys(_ERROR.findall(text)))
+        return list(dict.fromkeys(_ADDRESS.sub("", one) for one in _ERROR.findall(text)))
 
 
 _LOADED: list[ParaView | CatalystError] = []
 _ERROR = re.compile(r"(?:ERR|FATL)\| (.*)")  # in its log
+_ADDRESS = re.compile(r" \(0x[0-9a-f]+\)")
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 

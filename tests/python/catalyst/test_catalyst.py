@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import socket
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,13 @@ from tailrace.case import templates
 from tailrace.catalyst.packages import packages
 
 SCRIPT = Path(__file__).parents[1] / "helpers/programs/pipeline.py"
+BUILT = Path(__file__).parents[3] / "build/python/examples"
+VIEWER = Path(__file__).parents[1] / "helpers/programs/live_viewer.py"
 pytestmark = pytest.mark.skipif(
     packages() is None or not (shutil.which("Xvfb") and shutil.which("xvfb-run")),
     reason="no ParaView here: tests/paraview/run.sh installs it",
 )
+XVFB = ("xvfb-run", "-a", "-s", "-screen 0 640x480x24")
 BLOCK = """
 [[catalyst]]
 script = "pipeline.py"
@@ -68,12 +72,16 @@ def unlike(one: Path, other: Path) -> float:
     return float((np.abs(a - b) > 0.05).any(axis=2).mean())
 
 
+def of_paraview() -> dict[str, str]:
+    """An environment for ParaView's programs, which have a Python of their own."""
+    return {key: value for key, value in mpi_run.environment().items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+
+
 def by_pvbatch(file: Path, out: Path) -> list[Path]:
     """The pictures of ParaView itself from a file of ours."""
     out.mkdir()
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    program = ["xvfb-run", "-a", "-s", "-screen 0 640x480x24", "pvbatch", SCRIPT, file, out]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120, env=kept, check=False)
+    program = [*XVFB, "pvbatch", SCRIPT, file, out]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, env=of_paraview(), check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return sorted(out.glob("*.png"))
 
@@ -101,7 +109,8 @@ def test_the_picture_is_that_of_the_real_program_from_our_file(tmp_path, walls):
 
 def test_the_same_beside_and_after(tmp_path):
     stream = (
-        OUTPUT.format(engine="sst").replace('"u"', '"live"\npath = "sst:live"') + "parameters = { wait_for_reader = 60 }\n"
+        OUTPUT.format(engine="sst").replace('"u"', '"live"\npath = "sst:live"')
+        + "parameters = { wait_for_reader = 60 }\n"
     )
     case_of(tmp_path, BLOCK + OUTPUT.format(engine="bp5") + stream, steps=12)
     for place in ("beside", "after"):
@@ -217,3 +226,49 @@ def test_the_template_runs(tmp_path):
     assert "WARN" not in result.text and "ERR" not in result.text, result.text
     image = imread(tmp_path / "catalyst/pipeline/q-000003.png")
     assert image.shape == (720, 1280, 3) and image.std(axis=(0, 1)).max() > 0.05
+
+
+def test_paraview_connects_to_a_running_simulation(tmp_path):
+    """Catalyst Live: a viewer gets the surface of several steps, and goes away; the run goes on."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    path = case_of(tmp_path, BLOCK, steps=150)
+    path.write_text(path.read_text().replace("[checkpoint]\nevery = 2", "[checkpoint]\nevery = 0"))
+    script = (tmp_path / "pipeline.py").read_text()
+    live = f'options.EnableCatalystLive = 1\noptions.CatalystLiveURL = "localhost:{port}"\n'
+    (tmp_path / "pipeline.py").write_text(
+        script.replace("png.Trigger.Frequency = 2", "png.Trigger.Frequency = 400") + live
+    )
+    program = [*XVFB, "pvpython", VIEWER, str(port)]
+    said = tmp_path / "viewer.log"
+    with said.open("w") as log:
+        viewer = subprocess.Popen(program, stdout=log, stderr=subprocess.STDOUT, env=of_paraview())
+    try:
+        end = time.monotonic() + 60
+        while "Listening" not in said.read_text():
+            assert time.monotonic() < end and viewer.poll() is None, said.read_text()
+            time.sleep(0.1)
+        result = mpi_run.tailrace("run", path, cwd=tmp_path, ranks=2)
+        viewer.wait(60)
+    finally:
+        viewer.kill()
+    seen = said.read_text()
+    assert result.code == 0, result.text
+    points = [int(line.split()[1]) for line in seen.splitlines() if line.startswith("points ")]
+    assert len(points) == 3 and min(points) > 100, seen + result.text
+
+
+@pytest.mark.parametrize("language", ["fortran", "cpp"])
+def test_a_program_in_another_language_gets_this_beside(tmp_path, language):
+    program = BUILT / f"5_stream_send_{language}"
+    if not program.exists():
+        pytest.skip("the examples are not built")
+    (tmp_path / "waves.toml").write_text('[[catalyst]]\nscript = "pipeline.py"\nevery = 1\n')
+    script = SCRIPT.read_text().replace('"q"', '"ux"').replace('"uz"', '"ux"')
+    (tmp_path / "pipeline.py").write_text("\n".join(line for line in script.splitlines() if "arrows" not in line))
+    command = [*mpi_run.mpiexec(2), program, "sst:waves"]
+    sender = mpi_run.start(command, tmp_path)
+    result = mpi_run.tailrace("render", "waves.toml", "sst:waves", cwd=tmp_path, ranks=2)
+    assert (sent := mpi_run.finish(sender, 60)).code == 0, sent.text
+    assert result.code == 0 and "catalyst/pipeline: 10 executions of pipeline.py" in result.out, result.text
