@@ -115,8 +115,8 @@ class LayerSection(Section):
 class PictureSection(Rhythm):
     """[[picture]]: isosurfaces and slices, drawn by all ranks while the flow is computed, as a film and as pictures.
 
-    The film is `out`/NAME.mp4, a picture `out`/NAME-000123.png with the number of its step, and `out`/NAME.csv has the
-    step and the time of each. A picture that cannot be drawn is told, and the run goes on.
+    The film is `out`/NAME.mp4 or .webm, a picture `out`/NAME-000123.png with the number of its step, and `out`/NAME.csv
+    has the step and the time of each. A picture that cannot be drawn is told, and the run goes on.
     """
 
     name: Name = Field(description="the name of the pictures and of the film")
@@ -132,6 +132,7 @@ class PictureSection(Rhythm):
     theme: Literal["light", "dark"] = Field("light", description="the colour of the background")
     title: Text = Field("", description="a text before the time; {reynolds} is the value of that key")
     film: Flag = Field(True, description="make a film")
+    format: Literal["mp4", "webm"] = Field("mp4", description="of the film: H.264, or VP9, which is free of patents")
     rate: Annotated[Whole, Field(ge=1, le=120)] = Field(25, description="pictures of the film in a second")
     png: Flag = Field(False, description="write each picture as a file, too")
 
@@ -151,7 +152,7 @@ class PictureSection(Rhythm):
     @property
     def film_path(self) -> Path:
         """The film."""
-        return Path(self.out) / f"{self.name}.mp4"
+        return Path(self.out) / f"{self.name}.{self.format}"
 
     @property
     def table_path(self) -> Path:

@@ -21,7 +21,7 @@ def film(
     pictures: Annotated[
         list[Path], typer.Argument(metavar="PICTURE...", help="Pictures (.png, .jpg) in their order, or a directory.")
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The film (.mp4).")] = Path("film.mp4"),
+    out: Annotated[Path, typer.Option("-o", "--out", help="The film (.mp4, .webm).")] = Path("film.mp4"),
     rate: Annotated[int, typer.Option("--rate", min=1, max=120, help="Pictures in a second.")] = 25,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier film of the same name.")] = False,
 ) -> None:
@@ -29,8 +29,8 @@ def film(
 
     For example: tailrace film q-*.png -o q.mp4
     """
-    if out.suffix != ".mp4":
-        fail(f"-o {out}: a film is a .mp4 file")
+    if out.suffix not in (".mp4", ".webm"):
+        fail(f"-o {out}: a film is a .mp4 or .webm file")
     if out.exists() and not overwrite:
         fail(f"{out} is there already; give --overwrite to replace it, or another name by -o")
     found = [path for one in pictures for path in _in_order(one)]
@@ -56,7 +56,7 @@ def _make(paths: list[Path], out: Path, rate: int) -> int:
     from tailrace.text import size as size_of
 
     try:
-        with drafted(out, FILM) as draft:
+        with drafted(out, FILM, out.suffix) as draft:
             count = _write(paths, draft, rate)
     except PainterError as error:
         fail(str(error), 1)

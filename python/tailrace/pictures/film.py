@@ -1,4 +1,4 @@
-"""A film, frame by frame: an MP4 file that plays at any time, also after its program was killed. All is local."""
+"""A film, frame by frame: a file that plays at any time, also after its program was killed. All is local."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailrace.core import InputError, IoError
 from tailrace.files.marks import FILM, why_foreign
@@ -19,15 +19,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TITLE = "Tailrace film"  # in the file, by which a film is known that may be replaced
-# Each frame is a fragment of its own, written when it is encoded, and the head is at the beginning.
-_FRAGMENTS = {"movflags": "frag_every_frame+empty_moov+default_base_moof", "flush_packets": "1"}
-# No frame refers to a later one, and none is held back.
-_ENCODING = {"tune": "zerolatency", "bf": "0", "preset": "fast", "crf": "20", "g": "50"}
+
+
+class _Format(NamedTuple):
+    """How a film is stored.
+
+    :param container: options by which each frame is written when it is encoded, and the head at the beginning.
+    :param encoding: options by which no frame refers to a later one, and none is held back.
+    """
+
+    codec: str
+    container: dict[str, str]
+    encoding: dict[str, str]
+
+
+FORMATS = {
+    "mp4": _Format(
+        "libx264",
+        {"movflags": "frag_every_frame+empty_moov+default_base_moof", "flush_packets": "1"},
+        {"tune": "zerolatency", "bf": "0", "preset": "fast", "crf": "20", "g": "50"},
+    ),
+    "webm": _Format(
+        "libvpx-vp9",
+        {"live": "1", "cluster_time_limit": "1", "flush_packets": "1"},
+        {"deadline": "realtime", "cpu-used": "6", "lag-in-frames": "0", "crf": "24", "b": "0", "g": "50"},
+    ),
+}
 
 
 class Film:
     """Writes frames. Close it at the end.
 
+    :param path: its ending says the format, see `FORMATS`.
     :param size: columns and rows, even numbers.
     :param rate: frames in a second.
     :param kept: so many frames of the film that is there stay, and the new ones follow; 0: it is replaced.
@@ -55,9 +78,11 @@ class Film:
     def _open(self, kept: int) -> None:
         with _failures(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = _av().open(str(self._draft), "w", format="mp4", options=_FRAGMENTS)
+            form = self.path.suffix[1:]
+            codec, container, encoding = FORMATS[form]
+            self._file = _av().open(str(self._draft), "w", format=form, options=container)
             self._file.metadata["title"] = TITLE
-            self._stream = self._file.add_stream("libx264", rate=self._rate, options=_ENCODING)
+            self._stream = self._file.add_stream(codec, rate=self._rate, options=encoding)
             self._stream.width, self._stream.height = self._size
             self._stream.pix_fmt = "yuv420p"
             self._stream.codec_context.time_base = Fraction(1, self._rate)

@@ -14,7 +14,7 @@ from helpers.harness import mpi_run
 from helpers.inputs import cases
 from tailrace.core import InputError, IoError
 from tailrace.io.time_series import read_time_series
-from tailrace.pictures.film import Film
+from tailrace.pictures.film import FORMATS, Film
 
 av = pytest.importorskip("av")
 pytest.importorskip("vtkmodules")
@@ -42,40 +42,43 @@ def numbers(path):
     return [round((int(frame.mean()) - 20) / 10) for frame in frames(path)]
 
 
-def test_frames_are_on_the_disk_when_the_next_one_is_added(tmp_path):
-    film = Film(tmp_path / "a.mp4", (64, 48), 10)
+@pytest.mark.parametrize("form", FORMATS)
+def test_frames_are_on_the_disk_when_the_next_one_is_added(tmp_path, form):
+    film = Film(tmp_path / f"a.{form}", (64, 48), 10)
     for number in range(5):
         film.add(image(number))
-    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3]  # as after a kill: it is not closed
+    assert numbers(tmp_path / f"a.{form}") == [0, 1, 2, 3]  # as after a kill: it is not closed
     film.flush()
-    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 4]
+    assert numbers(tmp_path / f"a.{form}") == [0, 1, 2, 3, 4]
     film.add(image(5))
     film.close()
     film.close()
-    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 4, 5]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4"]
+    assert numbers(tmp_path / f"a.{form}") == [0, 1, 2, 3, 4, 5]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"a.{form}"]
 
 
-def test_a_film_goes_on(tmp_path):
-    first = Film(tmp_path / "a.mp4", (64, 48), 10)
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_film_goes_on(tmp_path, form):
+    first = Film(tmp_path / f"a.{form}", (64, 48), 10)
     for number in range(6):
         first.add(image(number))
     first.flush()
-    second = Film(tmp_path / "a.mp4", (64, 48), 10, kept=4)
+    second = Film(tmp_path / f"a.{form}", (64, 48), 10, kept=4)
     for number in (10, 11):
         second.add(image(number))
     second.close()
-    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 10, 11]
+    assert numbers(tmp_path / f"a.{form}") == [0, 1, 2, 3, 10, 11]
     with pytest.raises(InputError, match="has 6 frames, and the run has drawn 9"):
-        Film(tmp_path / "a.mp4", (64, 48), 10, kept=9)
-    assert numbers(tmp_path / "a.mp4") == [0, 1, 2, 3, 10, 11]
+        Film(tmp_path / f"a.{form}", (64, 48), 10, kept=9)
+    assert numbers(tmp_path / f"a.{form}") == [0, 1, 2, 3, 10, 11]
 
 
-def test_a_file_of_somebody_else_stays(tmp_path):
-    (tmp_path / "a.mp4").write_bytes(b"mine")
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_of_somebody_else_stays(tmp_path, form):
+    (tmp_path / f"a.{form}").write_bytes(b"mine")
     with pytest.raises(IoError, match="is no film of Tailrace"):
-        Film(tmp_path / "a.mp4", (64, 48), 10)
-    assert (tmp_path / "a.mp4").read_bytes() == b"mine"
+        Film(tmp_path / f"a.{form}", (64, 48), 10)
+    assert (tmp_path / f"a.{form}").read_bytes() == b"mine"
 
 
 def due(place, steps):

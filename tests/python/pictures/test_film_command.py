@@ -39,8 +39,9 @@ def test_pictures_in_their_order(place):
 def test_a_directory_by_the_numbers_of_its_pictures(place):
     (place / "clear.png").unlink()
     (place / "notes.txt").write_text("no picture")
-    assert invoke("film", ".", "-o", "all.mp4").exit_code == 0
-    np.testing.assert_allclose(shades("all.mp4"), 20 + 15 * np.arange(11), atol=3)
+    for name in ("all.mp4", "all.webm"):
+        assert invoke("film", ".", "-o", name).exit_code == 0
+        np.testing.assert_allclose(shades(name), 20 + 15 * np.arange(11), atol=3)
 
 
 def test_what_is_wrong(place):
@@ -53,7 +54,7 @@ def test_what_is_wrong(place):
         (["text.png"], "text.png: is no picture that can be read"),
         (["gone.png"], "gone.png: is no picture that can be read"),
         (["none"], "none: has no picture"),
-        (["p0.png", "-o", "film.avi"], "a film is a .mp4 file"),
+        (["p0.png", "-o", "film.avi"], "a film is a .mp4 or .webm file"),
         (["p0.png", "-o", "theirs.mp4"], "theirs.mp4 is there already"),
         (["p0.png", "-o", "theirs.mp4", "--overwrite"], "theirs.mp4"),
     ]:
