@@ -40,7 +40,7 @@ def check_quantity(name: str, info: ValidationInfo) -> None:
 
 
 class LayerSection(Section):
-    """[[picture.layers]]: an isosurface, a slice, or arrows on a plane."""
+    """[[picture.layers]]: an isosurface, a slice, arrows on a plane, or a volume."""
 
     surface: Text = Field("", description=f"the field whose isosurface is drawn; {_NAMED}")
     values: list[Real] = Field(
@@ -53,6 +53,10 @@ class LayerSection(Section):
     spacing: Annotated[Whole, Field(ge=1)] | None = Field(
         None, description="nodes between arrows, 4 by default; the longest is as long at first"
     )
+    volume: Text = Field("", description="or the field that is seen as a cloud, the denser the larger its values")
+    opacity: Annotated[Real, Field(gt=0, le=1)] | None = Field(
+        None, description="what a tenth of the box hides where a volume is densest, 0.5 by default"
+    )
     at: AtSection | None = Field(None, description="the place of the slice or the arrows, as { z = 1.5 }")
     normal: Vector3 | None = Field(None, description="or the direction across an oblique slice")
     through: Vector3 | None = Field(None, description="a point of an oblique slice; by default the middle of the box")
@@ -63,7 +67,7 @@ class LayerSection(Section):
 
     label: Text = Field("", description="the name beside the colours, with a unit; by default the field")
 
-    @field_validator("surface", "colour", "slice")
+    @field_validator("surface", "colour", "slice", "volume")
     @classmethod
     def _known(cls, name: str, info: ValidationInfo) -> str:
         if name:
@@ -91,8 +95,12 @@ class LayerSection(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        if [bool(self.surface), bool(self.slice), bool(self.vectors)].count(True) != 1:
-            raise ValueError("give surface, the field of an isosurface, or slice, the field of a plane, or vectors")
+        if [bool(self.surface), bool(self.slice), bool(self.vectors), bool(self.volume)].count(True) != 1:
+            raise ValueError(
+                "give surface, the field of an isosurface, or slice, the field of a plane, vectors or volume"
+            )
+        if self.opacity is not None and not self.volume:
+            raise ValueError("opacity goes with volume; leave it out")
         if self.vectors and (self.at is None or len(self.at.places) != 1):
             raise ValueError("vectors need one place, as in at = { z = 1.5 }")
         if self.slice and self.normal is None and (self.at is None or len(self.at.places) != 1):
@@ -103,9 +111,11 @@ class LayerSection(Section):
             raise ValueError("normal is a direction other than zero, and goes without at")
         if self.through is not None and self.normal is None:
             raise ValueError("through goes with normal; leave it out")
-        for key in ("at", "normal") if self.surface else ("values", "colour"):
+        of_planes = ("at", "normal") if self.surface or self.volume else ()
+        of_surfaces = () if self.surface else ("values", "colour")
+        for key in (*of_planes, *of_surfaces):
             if getattr(self, key):
-                other = "slice" if self.surface else "surface"
+                other = "slice" if key in of_planes else "surface"
                 raise ValueError(f"{key} goes with {other}; leave it out")
         if self.range is not None and not self.range[0] < self.range[1]:
             raise ValueError("range must be two rising numbers")
@@ -135,18 +145,21 @@ class PictureSection(Rhythm):
     format: Literal["mp4", "webm"] = Field("mp4", description="of the film: H.264, or VP9, which is free of patents")
     rate: Annotated[Whole, Field(ge=1, le=120)] = Field(25, description="pictures of the film in a second")
     png: Flag = Field(False, description="write each picture as a file, too")
+    transparent: Flag = Field(False, description="nothing is behind what is shown, in these files")
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not any(self.view):
             raise ValueError("view = [0, 0, 0] is no direction")
+        if self.transparent and not self.png:
+            raise ValueError("transparent is for pictures as files; give png = true, too")
         if not self.film and not self.png:
             raise ValueError("film = false and png = false leave nothing to make")
         return self
 
     def functions(self) -> list[str]:
         """Those of users that the layers show, as 'file.py:function'."""
-        words = [word for one in self.layers for word in (one.surface, one.slice, one.vectors, one.colour)]
+        words = [word for one in self.layers for word in (one.surface, one.slice, one.vectors, one.volume, one.colour)]
         return list(dict.fromkeys(word for word in words if ".py:" in word))
 
     @property

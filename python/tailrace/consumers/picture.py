@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tailrace.case.captions import caption
 from tailrace.core import Error, InputError
 from tailrace.files.marks import PICTURE, why_foreign
@@ -14,7 +16,7 @@ from tailrace.files.whole import drafted
 from tailrace.io.time_series import TimeSeries, last_step, read_time_series
 from tailrace.parallel import on_root
 from tailrace.pictures.film import Film
-from tailrace.pictures.frame import DARK, LIGHT
+from tailrace.pictures.frame import DARK, LIGHT, Theme
 from tailrace.pictures.painter import PainterError
 from tailrace.pictures.quantity import Function
 from tailrace.pictures.scene import Drawing, Layer, Scene
@@ -24,7 +26,6 @@ from tailrace.text import size as size_of
 from .consumer import Consumer
 
 if TYPE_CHECKING:
-    import numpy as np
     from mpi4py import MPI
     from numpy.typing import NDArray
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .opening import Opening
 
 _APART = 4  # nodes between arrows
+_OPACITY = 0.5  # of a volume
 _DEFINITIONS = "step, time: of each picture, in the order of the film"
 
 
@@ -117,7 +119,7 @@ class Picture(Consumer):
             with drafted(path, ending=".png") as draft:
                 Image.fromarray(image).save(draft, pnginfo=about)
         if self._film is not None:
-            self._film.add(image)
+            self._film.add(_on_paper(image, self._drawing.scene.theme))
         self._drawn += 1
         self._rows.append({"step": step.index, "time": step.time})
 
@@ -204,14 +206,25 @@ def scene_of(section: PictureSection, functions: Mapping[str, Function], title: 
         section.orbit,
         title,
         DARK if section.theme == "dark" else LIGHT,
+        section.transparent,
         functions,
     )
+
+
+def _on_paper(image: NDArray[np.uint8], theme: Theme) -> NDArray[np.uint8]:
+    """A picture for a film, which has no transparency."""
+    if image.shape[2] == 3:
+        return image
+    share = image[..., 3:].astype(np.float32) / 255
+    return np.round(share * image[..., :3] + (1 - share) * 255 * np.array(theme.paper, np.float32)).astype(np.uint8)
 
 
 def _layer_of(section: LayerSection) -> Layer:
     more: dict[str, Any] = {"limits": section.range, "colours": section.colours, "label": section.label}
     if section.normal is not None:
         return Layer(section.slice, normal=section.normal, through=section.through, **more)
+    if section.volume:
+        return Layer(section.volume, opacity=section.opacity or _OPACITY, **more)
     if section.vectors:
         assert section.at is not None  # the section sees to it
         ((axis, place),) = section.at.places.items()

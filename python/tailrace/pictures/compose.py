@@ -1,4 +1,4 @@
-"""Put the images of all ranks together by depth: each pixel is that of the rank whose surface is nearest.
+"""Put the images of all ranks together: each pixel is that of the rank whose surface is nearest, or all are blended.
 
 Direct send (Hsu 1993): each rank composes one band of the image, so that no rank gets more than the others; what a rank
 sends and receives does not grow with their number.
@@ -6,6 +6,7 @@ sends and receives does not grow with their number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,26 +16,41 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def compose(comm: MPI.Comm, colours: NDArray[np.uint8], depths: NDArray[np.float32]) -> NDArray[np.uint8] | None:
-    """The image of all, (rows, columns, 3), on rank 0; None on the others. Collective.
+def compose(
+    comm: MPI.Comm, colours: NDArray[np.uint8], depths: NDArray[np.float32], order: Sequence[int] | None = None
+) -> NDArray[np.uint8] | None:
+    """The image of all, (rows, columns, channels), on rank 0; None on the others. Collective.
 
-    :param colours: of this rank, (rows, columns, 3).
+    :param colours: of this rank, (rows, columns, 3), or 4 with the opacity, by which the others are multiplied.
     :param depths: of this rank, (rows, columns), 1 where it has drawn nothing.
+    :param order: the ranks from the nearest to the farthest part: their images are blended, and depths do not matter.
     """
     if comm.size == 1:
         return colours
-    rows, columns, _ = colours.shape
+    rows, columns, channels = colours.shape
     edges = [rows * rank // comm.size for rank in range(comm.size + 1)]
     heights = np.diff(edges)
     mine = int(heights[comm.rank])
-    near = _exchanged(comm, depths, heights * columns, mine * columns).reshape(comm.size, mine, columns)
-    seen = _exchanged(comm, colours, heights * columns * 3, mine * columns * 3).reshape(comm.size, mine, columns, 3)
-    nearest = near.argmin(axis=0)  # of equal depths the lowest rank: the same in every run
-    band = np.take_along_axis(seen, nearest[None, :, :, None], axis=0)[0]
+    width = columns * channels
+    seen = _exchanged(comm, colours, heights * width, mine * width).reshape(comm.size, mine, columns, channels)
+    if order is None:
+        near = _exchanged(comm, depths, heights * columns, mine * columns).reshape(comm.size, mine, columns)
+        nearest = near.argmin(axis=0)  # of equal depths the lowest rank: the same in every run
+        band = np.take_along_axis(seen, nearest[None, :, :, None], axis=0)[0]
+    else:
+        band = _blended(seen, order)
     whole = np.empty_like(colours) if comm.rank == 0 else None
-    counts = [int(height) * columns * 3 for height in heights]
+    counts = [int(height) * width for height in heights]
     comm.Gatherv(np.ascontiguousarray(band), [whole, counts] if whole is not None else None, root=0)
     return whole
+
+
+def _blended(seen: NDArray[np.uint8], order: Sequence[int]) -> NDArray[np.uint8]:
+    """Images over each other, the nearest first (Porter and Duff 1984)."""
+    found = np.zeros(seen.shape[1:], np.float32)
+    for rank in order:
+        found += (1 - found[..., 3:] / 255) * seen[rank]
+    return np.round(np.minimum(found, 255)).astype(np.uint8)
 
 
 def _exchanged(comm: MPI.Comm, values: NDArray[Any], sends: NDArray[Any], receives: int) -> NDArray[Any]:

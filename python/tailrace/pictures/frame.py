@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,16 +54,21 @@ def finished(
     bars: Sequence[Bar],
     camera: Camera,
     lengths: Vector3,
+    *,
+    clear: bool = False,
 ) -> NDArray[np.uint8]:
     """The picture with everything around the scene, (rows, columns, 3).
 
-    :param whole: the scene, drawn larger.
+    :param whole: the scene, drawn larger; with a fourth channel, by which the others are multiplied, without its box.
+    :param clear: nothing is behind it, and the picture has a fourth channel.
     """
     from PIL import Image, ImageDraw
 
     inner = scene_size(size)
-    image = Image.new("RGB", size, _bytes(theme.paper))
-    image.paste(Image.fromarray(whole).resize(inner, Image.Resampling.BOX), (0, 0))
+    image = Image.new("RGBA" if clear else "RGB", size, (*_bytes(theme.paper), *([0] if clear else [])))
+    if whole.shape[2] == 4:
+        whole = _boxed(whole, theme, camera, lengths, clear=clear)
+    image.paste(_smaller(whole, inner), (0, 0))
     pen = ImageDraw.Draw(image)
     ink = _bytes(theme.ink)
     columns, rows = size
@@ -74,6 +79,53 @@ def finished(
         left = 1 - (number + 1) * (width + _GAP)
         _draw_bar(image, pen, bar, ink, (int(left * columns), rows - rows // 12, int(width * columns)))
     return np.asarray(image)
+
+
+def _smaller(whole: NDArray[np.uint8], size: tuple[int, int]) -> Any:
+    """An image of `size`; an opacity that multiplies the colours multiplies them no more."""
+    from PIL import Image
+
+    if whole.shape[2] == 3:
+        return Image.fromarray(whole).resize(size, Image.Resampling.BOX)
+    channels = (Image.fromarray(np.ascontiguousarray(whole[..., at])) for at in range(4))
+    parts = [np.asarray(one.resize(size, Image.Resampling.BOX)) for one in channels]
+    found = np.stack(parts, axis=-1).astype(np.float32)
+    found[..., :3] *= 255 / np.maximum(found[..., 3:], 1)
+    return Image.fromarray(np.minimum(np.round(found), 255).astype(np.uint8))
+
+
+def _boxed(
+    whole: NDArray[np.uint8], theme: Theme, camera: Camera, lengths: Vector3, *, clear: bool
+) -> NDArray[np.uint8]:
+    """A scene on the paper, or on nothing, with the edges of its box: those behind it, and those before it."""
+    from PIL import Image, ImageDraw
+
+    size = (whole.shape[1], whole.shape[0])
+    layers = [Image.new("RGBA", size, (0, 0, 0, 0)) for _ in range(2)]
+    for before, begin, end in _edges(camera, lengths):
+        pen = ImageDraw.Draw(layers[before])
+        pen.line([camera.seen_at(begin, size), camera.seen_at(end, size)], fill=(*_bytes(theme.lines), 255), width=2)
+    behind, front = (np.asarray(one).astype(np.float32) for one in layers)
+    paper = np.zeros(whole.shape, np.float32) if clear else np.array([*_bytes(theme.paper), 255], np.float32)
+    found: NDArray[Any] = paper
+    for one in (behind, whole.astype(np.float32), front):  # lines are opaque, so their colours are as multiplied
+        found = one + (1 - one[..., 3:] / 255) * found
+    return np.round(np.minimum(found if clear else found[..., :3], 255)).astype(np.uint8)
+
+
+def _edges(camera: Camera, lengths: Vector3) -> Iterator[tuple[bool, Vector3, Vector3]]:
+    """The twelve edges of the box: whether one is before what is in it, and its ends."""
+    position, box = np.array(camera.position), np.array(lengths)
+    for d in range(3):
+        others = [e for e in range(3) if e != d]
+        for ends in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            begin, end = np.zeros(3), np.zeros(3)
+            end[d] = box[d]
+            for e, upper in zip(others, ends, strict=True):
+                begin[e] = end[e] = upper * box[e]
+            seen = [position[e] > box[e] if upper else position[e] < 0 for e, upper in zip(others, ends, strict=True)]
+            (a, b, c), (i, j, k) = begin, end
+            yield any(seen), (float(a), float(b), float(c)), (float(i), float(j), float(k))
 
 
 def _draw_bar(image: Any, pen: Any, bar: Bar, ink: Any, place: tuple[int, int, int]) -> None:

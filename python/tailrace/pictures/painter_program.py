@@ -1,7 +1,8 @@
 """Draws parts of pictures with VTK: a program of its own for each rank, because a graphics driver may crash.
 
 python painter_program.py FOLDER   for each line of standard input, a request as JSON, draws the arrays of the folder,
-writes colours.npy and depths.npy there, and answers by a line: nothing, or what failed.
+writes colours.npy (with a fourth channel where the background is clear) and depths.npy there, and answers by a line:
+nothing, or what failed.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Canvas:
         os.environ["VTK_DEFAULT_OPENGL_WINDOW"] = _window_name()
         try:
             import vtkmodules.vtkRenderingFreeType
-            import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 # registers the renderer
+            import vtkmodules.vtkRenderingOpenGL2
+            import vtkmodules.vtkRenderingVolumeOpenGL2  # noqa: F401 # they register the renderers
             from vtkmodules.vtkRenderingCore import vtkLightKit, vtkRenderer, vtkRenderWindow
         except ImportError as error:
             raise MissingError(
@@ -65,6 +67,7 @@ class Canvas:
             ) from None
         self._folder, self._renderer, self._window = folder, vtkRenderer(), vtkRenderWindow()
         self._window.SetOffScreenRendering(1)
+        self._window.SetAlphaBitPlanes(1)
         self._window.SetMultiSamples(0)  # samples at edges would mix colours of different depths
         self._window.AddRenderer(self._renderer)
         vtkLightKit().AddLightsToRenderer(self._renderer)
@@ -72,7 +75,9 @@ class Canvas:
     def draw(self, request: dict[str, Any]) -> None:
         """Draw one picture, and write its colours and depths."""
         self._renderer.RemoveAllViewProps()
-        self._renderer.SetBackground(*request["background"])
+        clear = request["background"] is None
+        self._renderer.SetBackground(*(request["background"] or (0, 0, 0)))
+        self._renderer.SetBackgroundAlpha(0.0 if clear else 1.0)
         for layer in request["layers"]:
             _KINDS[layer["kind"]](self._renderer, self._folder, layer)
         if request["box"]:
@@ -82,16 +87,16 @@ class Canvas:
         _look(self._renderer, request["camera"])
         _cut(self._renderer, request["cut"], request["size"])
         self._window.Render()
-        self._write(right - left, bottom - top)
+        self._write(right - left, bottom - top, 4 if clear else 3)
 
-    def _write(self, columns: int, rows: int) -> None:
+    def _write(self, columns: int, rows: int, channels: int) -> None:
         from vtkmodules.util.numpy_support import vtk_to_numpy
         from vtkmodules.vtkCommonCore import vtkFloatArray, vtkUnsignedCharArray
 
         colours, depths = vtkUnsignedCharArray(), vtkFloatArray()
         self._window.GetRGBACharPixelData(0, 0, columns - 1, rows - 1, 0, colours)  # type: ignore[call-overload]
         self._window.GetZbufferData(0, 0, columns - 1, rows - 1, depths)
-        pixels = vtk_to_numpy(colours).reshape(rows, columns, -1)[::-1, :, :3]
+        pixels = vtk_to_numpy(colours).reshape(rows, columns, -1)[::-1, :, :channels]
         np.save(self._folder / "colours.npy", np.ascontiguousarray(pixels))
         np.save(self._folder / "depths.npy", np.ascontiguousarray(vtk_to_numpy(depths).reshape(rows, columns)[::-1]))
 
@@ -224,7 +229,60 @@ def _add_arrows(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
     _add(renderer, glyphs.GetOutput(), folder, layer, lit=True)
 
 
-_KINDS = {"surface": _add_surface, "slice": _add_slice, "cut": _add_cut, "arrows": _add_arrows}
+def _add_volume(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
+    """Rays through the values: colours of the table, opaque by the size of the values."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonDataModel import vtkImageData, vtkPiecewiseFunction
+    from vtkmodules.vtkRenderingCore import vtkColorTransferFunction, vtkVolume, vtkVolumeProperty
+    from vtkmodules.vtkRenderingVolume import vtkFixedPointVolumeRayCastMapper
+
+    places = [np.load(folder / layer[axis]) for axis in "xyz"]
+    low, high = layer["range"]
+    values = np.nan_to_num(_evenly(np.load(folder / layer["values"]), places[1]), nan=low, posinf=high, neginf=low)
+    image = vtkImageData()
+    image.SetDimensions(*reversed(values.shape))
+    image.SetOrigin(*(float(along[0]) for along in places))
+    apart = [float(along[-1] - along[0]) / (len(along) - 1) for along in places]
+    image.SetSpacing(*apart)
+    image.GetPointData().SetScalars(numpy_to_vtk(np.ascontiguousarray(values).ravel(), deep=True))
+    mapper = vtkFixedPointVolumeRayCastMapper()
+    mapper.SetInputData(image)
+    mapper.SetAutoAdjustSampleDistances(False)
+    mapper.SetSampleDistance(0.5 * min(apart))
+    mapper.SetNumberOfThreads(1)  # the other processors belong to other ranks
+    opacity, colours = vtkPiecewiseFunction(), vtkColorTransferFunction()
+    both = low == -high  # then small values are clear, of either sign
+    for value, share in ((low, float(both)), (0.5 * (low + high), 0.0 if both else 0.5), (high, 1.0)):
+        opacity.AddPoint(value, share * layer["opacity"])
+    table = np.load(folder / layer["table"])[:, :3] / 255.0
+    for value, colour in zip(np.linspace(low, high, len(table)), table, strict=True):
+        colours.AddRGBPoint(value, *colour)
+    looks = vtkVolumeProperty()
+    looks.SetScalarOpacity(opacity)
+    looks.SetColor(colours)
+    looks.SetInterpolationTypeToLinear()
+    looks.SetScalarOpacityUnitDistance(layer["unit"])
+    volume = vtkVolume()
+    volume.SetMapper(mapper)
+    volume.SetProperty(looks)
+    renderer.AddVolume(volume)
+
+
+def _evenly(values: Any, y: Any) -> Any:
+    """Values (nz, ny, nx) at as many nodes in y that are equally far apart, which rays need."""
+    wanted = np.linspace(y[0], y[-1], len(y))
+    below = np.clip(np.searchsorted(y, wanted, side="right") - 1, 0, len(y) - 2)
+    share = ((wanted - y[below]) / (y[below + 1] - y[below])).astype(values.dtype)[None, :, None]
+    return (1 - share) * values[:, below] + share * values[:, below + 1]
+
+
+_KINDS = {
+    "surface": _add_surface,
+    "slice": _add_slice,
+    "cut": _add_cut,
+    "arrows": _add_arrows,
+    "volume": _add_volume,
+}
 
 
 def _add(renderer: Any, surface: Any, folder: Path, layer: dict[str, Any], *, lit: bool) -> None:

@@ -31,7 +31,7 @@ SMOOTH = 2  # each side of a pixel of the picture is drawn by so many pixels, wh
 
 @dataclass(frozen=True)
 class Layer:
-    """A surface, a slice, or arrows on a slice.
+    """A surface, a slice, arrows on a slice, or a volume.
 
     :param field: whose surface it is, or what the slice shows; see `quantity.quantity`.
     :param levels: the values of the surfaces; none: chosen at the first picture.
@@ -40,6 +40,7 @@ class Layer:
     :param normal, through: of a slice that is oblique: the direction across it and a point of it; None: the middle
         of the box.
     :param spacing: of arrows: how many nodes they are apart, the longest being as long; 0: it has no arrows.
+    :param opacity: of a volume: what a tenth of the box hides where values are largest; 0: it is none.
     :param limits: the range of the colours; None: that of the pictures so far.
     :param colours: a colour map of matplotlib; "": by the range.
     :param label: the name of what the colours show; "": its field.
@@ -53,6 +54,7 @@ class Layer:
     normal: Vector3 | None = None
     through: Vector3 | None = None
     spacing: int = 0
+    opacity: float = 0.0
     limits: Range | None = None
     colours: str = ""
     label: str = ""
@@ -70,6 +72,7 @@ class Scene:
     :param size: columns and rows.
     :param view, up: see `camera.camera_of`.
     :param orbit: degrees by which the camera goes around in a unit of time.
+    :param clear: nothing is behind what is shown.
     :param functions: of a step, by the names that layers use.
     """
 
@@ -80,6 +83,7 @@ class Scene:
     orbit: float = 0.0
     title: str = ""
     theme: Theme = field(default_factory=Theme)
+    clear: bool = False
     functions: Mapping[str, Function] = field(default_factory=dict)
 
 
@@ -101,7 +105,7 @@ class Drawing:
         self._remarks: list[str] = []
 
     def draw(self, step: Step) -> NDArray[np.uint8] | None:
-        """The picture of a step, (rows, columns, 3), on rank 0; None on the others.
+        """The picture of a step on rank 0, (rows, columns, 3), or 4 if nothing is behind it; None on the others.
 
         :raises InputError: the step has no such field.
         :raises PainterError: a rank could not draw its part; raised on all of them.
@@ -119,18 +123,21 @@ class Drawing:
         size = (columns * SMOOTH, rows * SMOOTH)
         arrows = any(layer.spacing for layer in self.scene.layers)  # which reach beyond this rank's cells
         cut = (0, 0, *size) if arrows else camera.cut(self._corners(first), size)
+        through = any(layer.opacity for layer in self.scene.layers)  # light goes through the parts of several ranks
+        background = None if through or self.scene.clear else self.scene.theme.paper
         request = {
             "layers": [one for one in parts if one],
             "size": size,
             "cut": cut,
             "camera": camera.told(),
-            "background": self.scene.theme.paper,
+            "background": background,
             "lines": self.scene.theme.lines,
-            "box": lengths,  # each rank draws what is before its own part
+            "box": None if background is None else lengths,  # each rank draws what is before its own part
         }
         drawn = agree(comm, lambda: self._painter.draw(request))
         self._known_fields, self._known_vectors = {}, {}
-        whole = compose(comm, *_uncut(drawn, cut, size, self.scene.theme))
+        order = self._order(first, camera) if through else None
+        whole = compose(comm, *_uncut(drawn, cut, size, background), order)
         return None if whole is None else self._finish(whole, step, camera, lengths)
 
     def _corners(self, field: Field) -> list[Vector3]:
@@ -142,6 +149,13 @@ class Drawing:
             along = coordinates_of(field, d, self._neighbours.places(d))[own]
             ends.append((float(along[0]), float(along[-1])) if len(along) else (0.0, 0.0))
         return [(x, y, z) for x in ends[0] for y in ends[1] for z in ends[2]]
+
+    def _order(self, field: Field, camera: Camera) -> list[int]:
+        """The ranks by their distance from the camera in steps along the axes: none is hidden by a later one."""
+        corners = np.array(self._corners(field))
+        ends = np.array(field.operators.comm.allgather([corners.min(axis=0), corners.max(axis=0)]))
+        away = np.maximum(np.maximum(ends[:, 0] - camera.position, camera.position - ends[:, 1]), 0).sum(axis=1)
+        return [int(rank) for rank in np.argsort(away, kind="stable")]
 
     def _own(self, field: Field, d: int) -> slice:
         """Of the nodes around this rank's part along a direction those of its cells."""
@@ -158,7 +172,7 @@ class Drawing:
             if bar not in bars:
                 bars.append(bar)
         title = f"{self.scene.title}   t = {step.time:.4g}" if self.scene.title else f"t = {step.time:.4g}"
-        return finished(whole, self.scene.size, self.scene.theme, title, bars, camera, lengths)
+        return finished(whole, self.scene.size, self.scene.theme, title, bars, camera, lengths, clear=self.scene.clear)
 
     # ---- a layer -----------------------------------------------------------------------------------------------------
     def _part(self, number: int, layer: Layer, step: Step) -> dict[str, Any] | None:
@@ -169,6 +183,8 @@ class Drawing:
         assert self._neighbours is not None
         if layer.spacing:
             return self._arrows(number, layer, values, self._known_vectors[layer.field])
+        if layer.opacity:
+            return self._volume(number, layer, values)
         if layer.axis:
             return self._slice(number, layer, values)
         if layer.normal is not None:
@@ -203,7 +219,7 @@ class Drawing:
             self._limits[number] = (low - 0.5, low + 0.5) if key not in self.chosen else self._known(key)
         else:
             self._limits[number] = layer.limits
-        if not layer.axis and layer.normal is None and f"levels {number}" not in self.chosen:
+        if not (layer.axis or layer.opacity) and layer.normal is None and f"levels {number}" not in self.chosen:
             self.chosen[f"levels {number}"] = list(layer.levels) or [_level(layer.field, values)]
 
     def _look_for_holes(self, layer: Layer, shown: Field) -> None:
@@ -297,6 +313,16 @@ class Drawing:
 
     def _cut(self, number: int, layer: Layer, values: Field) -> dict[str, Any] | None:
         """An oblique slice through this rank's cells."""
+        lengths = [float(length) for length in values.operators.grid.lengths]
+        through = layer.through or [0.5 * length for length in lengths]
+        return self._cells(number, values, {"kind": "cut", "normal": layer.normal, "through": through})
+
+    def _volume(self, number: int, layer: Layer, values: Field) -> dict[str, Any] | None:
+        unit = 0.1 * max(float(length) for length in values.operators.grid.lengths)
+        return self._cells(number, values, {"kind": "volume", "opacity": layer.opacity, "unit": unit})
+
+    def _cells(self, number: int, values: Field, told: dict[str, Any]) -> dict[str, Any] | None:
+        """A request with the values of this rank's cells."""
         assert self._neighbours is not None
         nodes = [self._neighbours.places(d) for d in range(3)]
         own = [self._own(values, d) for d in range(3)]
@@ -305,9 +331,7 @@ class Drawing:
             return None
         keep, name = self._painter.keep, f"layer{number}"
         return {
-            "kind": "cut",
-            "normal": layer.normal,
-            "through": layer.through or [0.5 * float(length) for length in values.operators.grid.lengths],
+            **told,
             "values": keep(f"{name}-values", part),
             **{
                 axis: keep(f"{name}-{axis}", coordinates_of(values, d, nodes[d])[own[d]])
@@ -327,12 +351,13 @@ class Drawing:
 
 
 def _uncut(
-    drawn: tuple[Any, Any], cut: tuple[int, int, int, int], size: tuple[int, int], theme: Theme
+    drawn: tuple[Any, Any], cut: tuple[int, int, int, int], size: tuple[int, int], background: Vector3 | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Colours and depths of the whole picture, of which a rank has drawn a part."""
     left, top, right, bottom = cut
-    colours = np.empty((size[1], size[0], 3), np.uint8)
-    colours[...] = np.round(np.array(theme.paper) * 255)
+    colours = np.zeros((size[1], size[0], 3 if background else 4), np.uint8)
+    if background:
+        colours[...] = np.round(np.array(background) * 255)
     depths = np.ones((size[1], size[0]), np.float32)
     colours[top:bottom, left:right], depths[top:bottom, left:right] = drawn
     return colours, depths

@@ -182,6 +182,8 @@ def test_a_program_that_draws_may_crash(tmp_path):
         ('{ slice = "q", normal = [0.0, 0.0, 0.0] }', ["other than zero"]),
         ('{ slice = "q", at = { z = 1.0 }, through = [0.0, 0.0, 0.0] }', ["through goes with normal"]),
         ('{ surface = "q", colours = "virids" }', ["did you mean viridis?"]),
+        ('{ volume = "q", at = { z = 1.0 } }', ["at goes with slice"]),
+        ('{ slice = "q", at = { z = 1.0 }, opacity = 0.5 }', ["opacity goes with volume"]),
     ],
 )
 def test_wrong_blocks(tmp_path, change, words):

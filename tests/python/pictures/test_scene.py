@@ -18,8 +18,8 @@ def test_planes_of_neighbours(ranks):
     KEPT.ranks(ranks).results(pictures.planes_of_neighbours, limit=60)
 
 
-def drawn(ranks, stretched):
-    found = KEPT.ranks(ranks).results(pictures.images, limit=120, stretched=stretched)[0]
+def drawn(ranks, stretched, kind="opaque"):
+    found = KEPT.ranks(ranks).results(pictures.images, limit=120, stretched=stretched, kind=kind)[0]
     return [np.array(image, np.uint8) for image in found]
 
 
@@ -33,6 +33,35 @@ def test_the_same_picture_on_any_ranks(stretched):
             differ = (image != alone).any(axis=2)
             assert differ.mean() <= 1e-3, (ranks, differ.mean())
             assert np.abs(image.astype(int) - alone.astype(int)).max() <= 64
+
+
+@pytest.mark.parametrize("stretched", [False, True])
+def test_light_goes_through_the_parts_of_all_ranks(stretched):
+    """Rays begin anew in each part, which is seen in the last digits only."""
+    (alone,) = drawn(1, stretched, "volume")
+    shown = (alone != 255).any(axis=2).mean()
+    assert 0.1 < shown < 0.6, shown
+    for ranks in (2, 3, 6):
+        for image in drawn(ranks, stretched, "volume"):
+            differ = np.abs(image.astype(int) - alone.astype(int)).max(axis=2)
+            assert (differ > 4).mean() < 0.01 and differ.max() <= 64, (ranks, differ.max(), (differ > 4).mean())
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_fog_hides_what_its_opacity_says(ranks):
+    """The box is 10 units long, so that 0.9^10 of the white paper is seen behind the last colour of viridis."""
+    found = KEPT.ranks(ranks).results(pictures.fog, limit=60, opacity=0.1)[0]
+    clear = 0.9**10
+    expected = [255 * clear + (1 - clear) * one for one in (253, 231, 36)]
+    np.testing.assert_allclose(found, expected, atol=4)
+
+
+def test_nothing_is_behind_a_clear_picture():
+    (alone,) = drawn(1, False, "clear")
+    assert alone.shape == (200, 320, 4)
+    assert 0.4 < (alone[..., 3] == 0).mean() < 0.95 and (alone[..., 3] == 255).mean() > 0.03
+    for image in drawn(3, False, "clear"):
+        assert (image != alone).any(axis=2).mean() <= 1e-3
 
 
 @pytest.mark.parametrize("view", ["corner", "x", "y", "z"])

@@ -31,7 +31,7 @@ def planes_of_neighbours(comm: Any) -> None:
         assert np.array_equal(found, expected), (rows, comm.rank)
 
 
-def images(comm: Any, stretched: bool) -> list[Any] | None:
+def images(comm: Any, stretched: bool, kind: str = "opaque") -> list[Any] | None:
     """Pictures of waves without symmetry, on every process grid of these ranks, on rank 0."""
     law = {"stretching": "walls", "beta": 0.6} if stretched else {}
     found = []
@@ -53,14 +53,32 @@ def images(comm: Any, stretched: bool) -> list[Any] | None:
             Layer("own.py:sum", (1.2,), "abs(a)"),
             Layer("own.py:arrows", axis="x", place=1.5, spacing=3),
         )
+        if kind == "volume":
+            layers = (Layer("a", opacity=0.4), Layer("b", (1.2,), "a"), Layer("b", axis="z", place=0.5))
+        elif kind == "clear":
+            layers = layers[:1]
         own = {
             "own.py:sum": lambda step: step["a"] + step["b"],
             "own.py:arrows": lambda step: tr.Vector(step["a"], step["b"], 0.5 * step["a"]),
         }
-        drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0, functions=own))
+        drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0, clear=kind == "clear", functions=own))
         try:
             image = drawing.draw(step)
             found.append(None if image is None else image.tolist())
         finally:
             drawing.close()
     return found if comm.rank == 0 else None
+
+
+def fog(comm: Any, opacity: float) -> list[float] | None:
+    """The middle of a picture of a volume that is the same everywhere, seen along x, on rank 0."""
+    ops = tr.Operators(SHAPE, (3.0, 2.0, 1.5), KINDS, comm=comm, stretching="walls", beta=0.6)
+    field = tr.Field.from_function(ops, lambda x, y, z: 1 + 0 * x * y * z)
+    step = Step(0, 0.0, ops, ["a"], lambda _: field.data, attributes={})
+    layer = Layer("a", opacity=opacity, limits=(0.0, 1.0), colours="viridis")
+    drawing = Drawing(Scene((layer,), (320, 200), view="x"))
+    try:
+        image = drawing.draw(step)
+    finally:
+        drawing.close()
+    return None if image is None else [float(one) for one in image[80:90, 150:170].mean(axis=(0, 1))]
