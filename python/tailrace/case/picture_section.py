@@ -122,6 +122,14 @@ class LayerSection(Section):
         return self
 
 
+class DatabaseSection(Section):
+    """[picture.database]: several pictures of each step, which a page shows by sliders, in the layout Cinema D."""
+
+    phi: Annotated[Whole, Field(ge=1, le=360)] = Field(1, description="cameras around the axis that points upwards")
+    values: list[Real] = Field(default_factory=list, description="values of the first isosurface, one for each picture")
+    places: list[Real] = Field(default_factory=list, description="places of the first slice, one for each picture")
+
+
 class PictureSection(Rhythm):
     """[[picture]]: isosurfaces and slices, drawn by all ranks while the flow is computed, as a film and as pictures.
 
@@ -145,16 +153,22 @@ class PictureSection(Rhythm):
     format: Literal["mp4", "webm"] = Field("mp4", description="of the film: H.264, or VP9, which is free of patents")
     rate: Annotated[Whole, Field(ge=1, le=120)] = Field(25, description="pictures of the film in a second")
     png: Flag = Field(False, description="write each picture as a file, too")
+    database: DatabaseSection | None = Field(None, description="several pictures of each step")
     transparent: Flag = Field(False, description="nothing is behind what is shown, in these files")
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not any(self.view):
             raise ValueError("view = [0, 0, 0] is no direction")
-        if self.transparent and not self.png:
+        if self.transparent and not (self.png or self.database):
             raise ValueError("transparent is for pictures as files; give png = true, too")
-        if not self.film and not self.png:
+        if not (self.film or self.png or self.database):
             raise ValueError("film = false and png = false leave nothing to make")
+        wanted = self.database or DatabaseSection()
+        if wanted.values and not any(layer.surface for layer in self.layers):
+            raise ValueError("database.values are those of a surface, and no layer is one")
+        if wanted.places and not any(layer.slice and layer.at for layer in self.layers):
+            raise ValueError("database.places are those of a slice with a place, and no layer is one")
         return self
 
     def functions(self) -> list[str]:
@@ -166,6 +180,11 @@ class PictureSection(Rhythm):
     def film_path(self) -> Path:
         """The film."""
         return Path(self.out) / f"{self.name}.{self.format}"
+
+    @property
+    def database_path(self) -> Path:
+        """The directory of the database."""
+        return Path(self.out) / f"{self.name}.cdb"
 
     @property
     def table_path(self) -> Path:

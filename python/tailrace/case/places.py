@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tailrace.files.marks import (
     CONTACT,
+    DATABASE,
     EXECUTIONS,
     FILM,
     FOLDED,
@@ -109,6 +110,9 @@ def of_pictures(key: str, picture: PictureSection) -> Iterator[Place]:
     if picture.film:
         film = Place(key, str(picture.film_path), "file", FILM)
         yield from (film, film.beside(".new", FILM, "draft"))
+    if picture.database:
+        yield Place(key, str(picture.database_path), "directory")
+        yield Place(key, str(picture.database_path / "data.csv"), "file", DATABASE)
     for path in picture.png_paths() if picture.png else ():
         yield Place(key, str(path), "file", PICTURE)
 

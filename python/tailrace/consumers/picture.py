@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tailrace.files.marks import PICTURE, why_foreign
 from tailrace.files.whole import drafted
 from tailrace.io.time_series import TimeSeries, last_step, read_time_series
 from tailrace.parallel import on_root
+from tailrace.pictures.database import Database
 from tailrace.pictures.film import Film
 from tailrace.pictures.frame import DARK, LIGHT, Theme
 from tailrace.pictures.painter import PainterError
@@ -70,6 +72,9 @@ class Picture(Consumer):
         self._off = ""  # why no more pictures are drawn
         self._film: Film | None = None
         self._rows: TimeSeries | None = None
+        self._database: Database | None = None
+        self._usual = [self._drawing.scene] if section.film or section.png else []
+        self._variants = list(variants_of(self._drawing.scene, section))
         try:
             on_root(self._comm, lambda: self._open(resumed))
         except PainterError as error:
@@ -85,13 +90,15 @@ class Picture(Consumer):
         kept = len(read_time_series(section.table_path)["step"]) if resumed is not None else 0
         if section.film:
             self._film = Film(section.film_path, section.size, section.rate, kept)
+        if section.database:
+            self._database = Database(section.database_path, list(self._variants[0][0]), resumed)
 
     def take(self, step: Step) -> None:
         """Draw a step, if the table does not have it."""
         if self._off or (self._last is not None and step.index <= self._last):
             return
         try:
-            image = self._drawing.draw(step)
+            images = self._drawing.draw_all(step, [*self._usual, *(one for _, one in self._variants)])
         except (PainterError, InputError) as error:
             self.left_out += 1
             self._say(f"warning: picture '{self._section.name}' of step {step.index} is left out: {error}")
@@ -99,14 +106,23 @@ class Picture(Consumer):
         for line in self._drawing.remarks():
             self._say(f"warning: picture '{self._section.name}' of step {step.index}: {line}")
         try:
-            on_root(self._comm, lambda: self._write(step, image))
+            on_root(self._comm, lambda: self._write(step, [image for image in images if image is not None]))
         except (Error, OSError) as error:
             self._off = str(error)
             self._say(f"warning: picture '{self._section.name}' is switched off at step {step.index}: {error}")
         self._last = step.index
 
-    def _write(self, step: Step, image: NDArray[np.uint8] | None) -> None:
-        assert image is not None and self._rows is not None
+    def _write(self, step: Step, images: list[NDArray[np.uint8]]) -> None:
+        assert self._rows is not None
+        if self._database is not None:
+            values, pictures = [one for one, _ in self._variants], images[len(self._usual) :]
+            self._database.add(step.index, step.time, list(zip(values, pictures, strict=True)))
+        for image in images[: len(self._usual)]:
+            self._write_usual(step, image)
+        self._drawn += 1
+        self._rows.append({"step": step.index, "time": step.time})
+
+    def _write_usual(self, step: Step, image: NDArray[np.uint8]) -> None:
         if self._section.png:
             from PIL import Image
             from PIL.PngImagePlugin import PngInfo
@@ -120,8 +136,6 @@ class Picture(Consumer):
                 Image.fromarray(image).save(draft, pnginfo=about)
         if self._film is not None:
             self._film.add(_on_paper(image, self._drawing.scene.theme))
-        self._drawn += 1
-        self._rows.append({"step": step.index, "time": step.time})
 
     def resume(self, checkpoint: OpenCheckpoint) -> None:
         """Take the ranges of the colours of the first picture."""
@@ -147,6 +161,8 @@ class Picture(Consumer):
     def _sync(self) -> None:
         if self._film is not None:
             self._film.flush()
+        if self._database is not None:
+            self._database.sync()
         if self._rows is not None:
             self._rows.sync()
 
@@ -154,18 +170,26 @@ class Picture(Consumer):
         """Complete the film. Closing twice does nothing."""
         self._drawing.close()
         film, rows, self._rows = self._film, self._rows, None
+        database, self._database = self._database, None
         with suppress(Error, OSError) if self._off else nullcontext():  # what failed has been told
             if film is not None:
                 film.close()
             if rows is not None:
                 rows.close()
+            if database is not None:
+                database.close()
 
     def report(self) -> None:
         """Print how long the film is, and what its fields would have taken."""
         film = self._film
         if self._off:
             return
-        if film is None:
+        if self._section.database:
+            count = self._drawn * len(self._variants)
+            print(f"{self._section.database_path}: {count} pictures, shown by its index.html")
+        if film is None and not self._section.png:
+            pass
+        elif film is None:
             print(f"{self._section.png_path(0).with_stem(f'{self._section.name}-*')}: {self._drawn} pictures")
         else:
             self._report_film(film)
@@ -204,11 +228,31 @@ def scene_of(section: PictureSection, functions: Mapping[str, Function], title: 
         section.view,
         section.up,
         section.orbit,
-        title,
-        DARK if section.theme == "dark" else LIGHT,
-        section.transparent,
-        functions,
+        title=title,
+        theme=DARK if section.theme == "dark" else LIGHT,
+        clear=section.transparent,
+        functions=functions,
     )
+
+
+def variants_of(scene: Scene, section: PictureSection) -> Iterator[tuple[dict[str, float], Scene]]:
+    """The scenes of a database, each with its values of the columns. Local."""
+    wanted = section.database
+    if wanted is None:
+        return
+    surface = next((at for at, layer in enumerate(section.layers) if layer.surface), None)
+    plane = next((at for at, layer in enumerate(section.layers) if layer.slice and layer.at), None)
+    for turn in range(wanted.phi):
+        for value in wanted.values or (None,):
+            for place in wanted.places or (None,):
+                columns, layers = {"phi": 360.0 * turn / wanted.phi}, list(scene.layers)
+                if value is not None and surface is not None:
+                    columns["value"] = value
+                    layers[surface] = replace(layers[surface], levels=(value,))
+                if place is not None and plane is not None:
+                    columns["place"] = place
+                    layers[plane] = replace(layers[plane], place=place)
+                yield columns, replace(scene, layers=tuple(layers), turn=columns["phi"])
 
 
 def _on_paper(image: NDArray[np.uint8], theme: Theme) -> NDArray[np.uint8]:

@@ -50,6 +50,7 @@ CONTACT = Mark("contact file of a stream", b"#ADIOS2-SST")
 FILM = Mark("film of Tailrace", b"", rb"(?s:(.{4}ftyp|\x1a\x45\xdf\xa3).*Tailrace film)")
 PICTURE = Mark("picture of Tailrace", b"\x89PNG", rb"(?s:.{0,300}Tailrace picture)")
 EXECUTIONS = Mark("record of a pipeline", b'{"tailrace": "executions of a pipeline"')
+DATABASE = Mark("database of pictures of Tailrace", b"step,time", rb"(,\w+)*,FILE\r?\n")
 STREAM_RECORD = Mark("record of a stream", b"{", rb'"addresses":.*"begun":\d+.*"process":\d+.*"token":')
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,7 @@ class Scene:
     :param size: columns and rows.
     :param view, up: see `camera.camera_of`.
     :param orbit: degrees by which the camera goes around in a unit of time.
+    :param turn: degrees by which it has gone around at first.
     :param clear: nothing is behind what is shown.
     :param functions: of a step, by the names that layers use.
     """
@@ -81,6 +82,7 @@ class Scene:
     view: str | Vector3 = "corner"
     up: str = "z"
     orbit: float = 0.0
+    turn: float = 0.0
     title: str = ""
     theme: Theme = field(default_factory=Theme)
     clear: bool = False
@@ -110,7 +112,26 @@ class Drawing:
         :raises InputError: the step has no such field.
         :raises PainterError: a rank could not draw its part; raised on all of them.
         """
+        (image,) = self.draw_all(step, [self.scene])
+        return image
+
+    def draw_all(self, step: Step, scenes: Sequence[Scene]) -> list[NDArray[np.uint8] | None]:
+        """The pictures of several scenes, which differ in their cameras, levels and places. Fields are computed once.
+
+        :raises InputError, PainterError: see `draw`.
+        """
+        usual = self.scene
         self._known_fields, self._known_vectors = {}, {}
+        try:
+            images = []
+            for self.scene in scenes:
+                images.append(self._draw(step))
+            return images
+        finally:
+            self.scene = usual
+            self._known_fields, self._known_vectors = {}, {}
+
+    def _draw(self, step: Step) -> NDArray[np.uint8] | None:
         first = self._quantity(step, self.scene.layers[0])
         comm, grid = first.operators.comm, first.operators.grid
         self._neighbours = self._neighbours or Neighbours.of(first, *AROUND)
@@ -118,7 +139,9 @@ class Drawing:
         self.field_bytes = x * y * z * first.dtype.itemsize
         lengths: Vector3 = (float(grid.lengths[0]), float(grid.lengths[1]), float(grid.lengths[2]))
         columns, rows = scene_size(self.scene.size)
-        camera = camera_of(self.scene.view, self.scene.up, lengths, columns / rows, self.scene.orbit * step.time)
+        camera = camera_of(
+            self.scene.view, self.scene.up, lengths, columns / rows, self.scene.turn + self.scene.orbit * step.time
+        )
         parts = [self._part(number, layer, step) for number, layer in enumerate(self.scene.layers)]
         size = (columns * SMOOTH, rows * SMOOTH)
         arrows = any(layer.spacing for layer in self.scene.layers)  # which reach beyond this rank's cells
@@ -135,7 +158,6 @@ class Drawing:
             "box": None if background is None else lengths,  # each rank draws what is before its own part
         }
         drawn = agree(comm, lambda: self._painter.draw(request))
-        self._known_fields, self._known_vectors = {}, {}
         order = self._order(first, camera) if through else None
         whole = compose(comm, *_uncut(drawn, cut, size, background), order)
         return None if whole is None else self._finish(whole, step, camera, lengths)
@@ -191,7 +213,7 @@ class Drawing:
             return self._cut(number, layer, values)
         around = self._neighbours.extended(values.data, np.float32)
         tint = self._neighbours.extended(colour.data, np.float32) if layer.colour else around
-        return self._surface(number, values, around, tint)
+        return self._surface(number, layer, values, around, tint)
 
     def _quantity(self, step: Step, layer: Layer) -> Field:
         """The field that a layer shows, of arrows their length; it is computed once for a picture."""
@@ -219,8 +241,9 @@ class Drawing:
             self._limits[number] = (low - 0.5, low + 0.5) if key not in self.chosen else self._known(key)
         else:
             self._limits[number] = layer.limits
-        if not (layer.axis or layer.opacity) and layer.normal is None and f"levels {number}" not in self.chosen:
-            self.chosen[f"levels {number}"] = list(layer.levels) or [_level(layer.field, values)]
+        is_surface = not (layer.axis or layer.opacity or layer.levels) and layer.normal is None
+        if is_surface and f"levels {number}" not in self.chosen:
+            self.chosen[f"levels {number}"] = [_level(layer.field, values)]
 
     def _look_for_holes(self, layer: Layer, shown: Field) -> None:
         """Note, once for a layer, that values are not finite: they are grey, and no surface goes through them."""
@@ -238,13 +261,15 @@ class Drawing:
         found, self._remarks = self._remarks, []
         return found
 
-    def _surface(self, number: int, values: Field, around: NDArray[Any], tint: NDArray[Any]) -> dict[str, Any] | None:
+    def _surface(
+        self, number: int, layer: Layer, values: Field, around: NDArray[Any], tint: NDArray[Any]
+    ) -> dict[str, Any] | None:
         assert self._neighbours is not None
         nodes = [self._neighbours.places(d) for d in range(3)]
         own = [self._own(values, d) for d in range(3)]
         cut = (own[2], own[1], own[0])
         part = around[cut]
-        levels = self.chosen[f"levels {number}"]
+        levels = list(layer.levels) or self.chosen[f"levels {number}"]
         if min(part.shape) < 2 or not any(part.min() < level < part.max() for level in levels):
             return None
         keep, name = self._painter.keep, f"layer{number}"

@@ -23,6 +23,7 @@ from tailrace.consumers.catalyst import Catalyst
 from tailrace.consumers.picture import Picture
 from tailrace.core import InputError
 from tailrace.parallel import agree, on_root
+from tailrace.pictures.database import files_of
 
 from .source import SeriesSource
 
@@ -140,6 +141,7 @@ def _schedule(section: Rhythm) -> Schedule:
 def _make_free(blocks: _Blocks, *, overwrite: bool) -> None:
     """Check that nothing is replaced without being asked; what pipelines have made must go, since others follow."""
     made = [path for one in blocks.catalyst for path in made_by(one.record_path, one.directory)]
+    made += [path for one in blocks.picture if one.database for path in files_of(one.database_path)]
     results = [path for one in blocks.picture for path in (one.film_path, one.table_path)] + made
     for path in () if overwrite else results:
         if path.exists():

@@ -17,6 +17,7 @@ from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.io.engines import ENGINES
 from tailrace.io.found import ExistingResult, check_unlocked, files_of, of_series, of_table
 from tailrace.parallel import agree, on_root
+from tailrace.pictures import database
 
 from .write_checks import check_names
 
@@ -53,6 +54,8 @@ def of_picture(section: PictureSection) -> Iterator[ExistingResult]:
     yield from of_table(section.table_path)
     if section.film_path.is_file() and is_ours(section.film_path, FILM):
         yield ExistingResult(str(section.film_path), [section.film_path])
+    if section.database and (files := database.files_of(section.database_path)):
+        yield ExistingResult(str(section.database_path), files)
     if section.png and (found := [path for path in section.png_paths() if is_ours(path, PICTURE)]):
         yield ExistingResult(str(found[0]), found)
 
