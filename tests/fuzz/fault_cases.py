@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 from faults import Fault, Injector
@@ -140,7 +141,17 @@ class Try:
             for step in stored:
                 found[step.index] = wrong_in(step)
             self.violations += [f"verify: {line}" for line in stored.verify()]
+        self.look_at_drawing([*found])
         return found
+
+    def look_at_drawing(self, indices: list[int]) -> None:
+        """Other programs find the same steps in the drawing beside an hdf5 series, if it is there and was begun."""
+        drawing = Path(f"{self.path}.xdmf2")
+        if COMM.rank > 0 or not drawing.exists() or drawing.stat().st_size == 0:
+            return
+        drawn = ElementTree.parse(drawing).findall(".//Grid[@GridType='Uniform']")
+        if [grid.get("Name") for grid in drawn] != [str(index) for index in indices]:
+            self.violations.append(f"steps {[grid.get('Name') for grid in drawn]} are drawn, and {indices} are there")
 
     def indices(self) -> list[int]:
         """The steps that are there; none if it cannot be opened."""

@@ -99,7 +99,7 @@ private:
   std::string make_room(const Block &block);
   void write_chunks(const Block &block, const std::vector<vtkhdf::Chunk> &chunks);
   void write_packed(const Block &block, const std::string &creation);
-  void draw();
+  void draw_earlier(hid_t file);
 
   OpenRequest request_;
   Hdf5Options options_;
@@ -202,6 +202,9 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
     return;
   change([&] { vtkhdf::cut_steps(*file_, kept); });
   steps.resize(static_cast<std::size_t>(kept));
+  drawing_->clear(); // it shows the removed steps
+  if (contents_.grid)
+    draw_earlier(h5::read_file(request_.path, nullptr));
 }
 
 /// Rank 0: makes a change outside a step.
@@ -310,11 +313,20 @@ void Hdf5Engine::write_packed(const Block &block, const std::string &creation) {
   write_through_filters(request_.comm, block, creation, data, row(), request_.path, *request_.trace);
 }
 
-/// Rank 0.
-void Hdf5Engine::draw() {
-  for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step) // appending
-    drawing_->add(contents_, vtkhdf::read_step(*file_, contents_, static_cast<std::int64_t>(step)));
-  drawing_->add(contents_, step_);
+/// Rank 0: has all steps but the open one in the drawing.
+void Hdf5Engine::draw_earlier(hid_t file) {
+  const auto read = [&](std::size_t step) {
+    return vtkhdf::read_step(file, contents_, static_cast<std::int64_t>(step));
+  };
+  if (drawing_->steps() == 0) // appending
+    drawing_->take_up(contents_, read);
+  try {
+    for (std::size_t step = drawing_->steps(); step < contents_.steps.size(); ++step)
+      drawing_->add(contents_, read(step));
+  } catch (...) {
+    drawing_->clear(); // rather no drawing than one of some of the steps
+    throw;
+  }
 }
 
 void Hdf5Engine::end_step(const StepMetadata &metadata) {
@@ -334,8 +346,10 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
     if (attributes_unsaved_)
       vtkhdf::write_attributes(*file_, contents_.attributes);
     vtkhdf::add_vectors(*file_, contents_);
-    if (contents_.grid)
-      draw();
+    if (contents_.grid) {
+      draw_earlier(*file_);
+      drawing_->add(contents_, step_);
+    }
     step_.scalars = metadata.scalars;
     step_.checksums = metadata.checksums;
     vtkhdf::append_step(*file_, row(), step_);

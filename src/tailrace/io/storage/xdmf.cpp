@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <exception>
+#include <optional>
 
 namespace tailrace::io {
 
@@ -139,7 +141,27 @@ constexpr std::string_view head = R"(<?xml version="1.0" ?>
 )",
                            tail = "</Domain>\n</Xdmf>\n",
                            all_steps =
-                               "    <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+                               "    <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n",
+                           end_of_series = "    </Grid>\n</Domain>\n</Xdmf>\n";
+static_assert(head.size() + all_steps.size() <= first_bytes_of_xdmf_series);
+
+std::string first_of_series(const GridDescription &grid, const XdmfStep &step) {
+  return fmt::format("{}{}{}", head, all_steps, step_grid(grid, step, mesh(grid)));
+}
+
+std::string next_of_series(const GridDescription &grid, const XdmfStep &step) {
+  return step_grid(grid, step, mesh_of_first_step);
+}
+
+/// Whether a file of `size` bytes has this text from byte `begin` on.
+bool has_at(const FileDescriptor &file, std::int64_t size, std::int64_t begin, std::string_view text,
+            const std::string &path) {
+  if (begin < 0 || begin + static_cast<std::int64_t>(text.size()) > size)
+    return false;
+  std::string there(text.size(), '\0');
+  read_all(file.get(), there.data(), static_cast<std::int64_t>(there.size()), begin, path);
+  return there == text;
+}
 
 } // namespace
 
@@ -155,29 +177,65 @@ std::string xdmf_snapshot(const GridDescription &grid, const XdmfStep &step) {
 }
 
 bool is_xdmf_series(std::string_view text) {
-  return text.starts_with(head) && text.find(all_steps) != std::string_view::npos;
+  return text.starts_with(head) && text.substr(head.size()).starts_with(all_steps);
 }
 
 void XdmfSeries::clear() {
   ::unlink(path_.c_str());
-  restart();
+  file_ = FileDescriptor();
+  end_ = before_ = 0;
 }
 
-void XdmfSeries::restart() {
-  file_ = FileDescriptor();
-  end_ = 0;
+bool XdmfSeries::take_up(const GridDescription &grid, const XdmfStep &first, const XdmfStep *last) {
+  const std::optional<std::int64_t> size = bytes_of(path_);
+  if (!size)
+    return false;
+  const FileDescriptor there(path_, O_RDONLY | O_NOFOLLOW);
+  const std::string begin = first_of_series(grid, first),
+                    ending = (last ? next_of_series(grid, *last) : std::string()) + std::string(end_of_series);
+  const std::int64_t at = *size - static_cast<std::int64_t>(ending.size());
+  const auto begins = static_cast<std::int64_t>(begin.size());
+  if (last ? at < begins : at != begins)
+    return false;
+  if (!has_at(there, *size, 0, begin, path_) || !has_at(there, *size, at, ending, path_))
+    return false;
+  end_ = before_ = *size - static_cast<std::int64_t>(end_of_series.size());
+  return true;
 }
+
+/// Ends the document after the steps before byte `end`. False: the next step begins it again.
+bool XdmfSeries::end_at(std::int64_t end) noexcept {
+  try {
+    const auto size = static_cast<std::int64_t>(end_of_series.size());
+    if (end > 0 && file_) {
+      write_all(file_.get(), end_of_series.data(), size, end, path_);
+      if (::ftruncate(file_.get(), end + size) == 0) {
+        end_ = before_ = end;
+        return true;
+      }
+    }
+  } catch (const std::exception &) { // begun again below
+  }
+  clear(); // rather no drawing than one with a step that is not in the series
+  return false;
+}
+
+bool XdmfSeries::take_back() noexcept { return end_at(before_); }
 
 void XdmfSeries::add(const GridDescription &grid, const XdmfStep &step) {
   const bool first = end_ == 0;
-  std::string text = first ? fmt::format("{}{}{}", head, all_steps, step_grid(grid, step, mesh(grid)))
-                           : step_grid(grid, step, mesh_of_first_step);
-  const auto length = static_cast<std::int64_t>(text.size());
-  text += fmt::format("    </Grid>\n{}", tail);
+  const std::string text = first ? first_of_series(grid, step) : next_of_series(grid, step);
   if (!file_)
     file_ = FileDescriptor(path_, O_NOFOLLOW | (first ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY));
-  write_all(file_.get(), text.data(), static_cast<std::int64_t>(text.size()), end_, path_);
-  end_ += length;
+  const std::string added = text + std::string(end_of_series);
+  try {
+    write_all(file_.get(), added.data(), static_cast<std::int64_t>(added.size()), end_, path_);
+  } catch (...) {
+    end_at(end_);
+    throw;
+  }
+  before_ = end_;
+  end_ += static_cast<std::int64_t>(text.size());
 }
 
 std::string vtk_image_xml(const GridDescription &grid, const std::vector<std::string> &names) {

@@ -4,6 +4,7 @@
 #include <tailrace/io/storage/xdmf.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 namespace tailrace::io {
@@ -24,12 +25,19 @@ public:
   /// Whether there is one.
   static bool is_at(const std::string &path);
   std::size_t steps() const { return steps_; }
-  /// Removes steps from number `steps` on: the next `add` begins the file again, from step 0.
-  void cut(std::size_t steps);
+  /// Goes on with the file that is there, if it shows these steps and no more: else `add` begins it again. `read`
+  /// returns a step. Only the first and the last one are looked at, because a series may have 100,000. Throws IoError.
+  void take_up(const vtkhdf::Contents &contents, const std::function<vtkhdf::Step(std::size_t number)> &read);
+  /// Removes the file.
+  void clear();
+  /// Takes the last step back if the file has one more than `steps`.
+  void cut(std::size_t steps) noexcept;
   /// Adds the next step, with those of its variables that can be drawn, on points or cells. Throws IoError.
   void add(const vtkhdf::Contents &contents, const vtkhdf::Step &step);
 
 private:
+  XdmfStep drawn(const vtkhdf::Contents &contents, const vtkhdf::Step &step, std::size_t number) const;
+
   XdmfSeries series_;
   std::string file_; ///< name of the HDF5 file in it
   std::size_t steps_ = 0;
