@@ -122,11 +122,8 @@ Series::Implementation::~Implementation() {
   const EngineTurn turn(shares_library_);
   writer_.reset();
   engine_.reset();
-  try {
-    if (replaced_ && comm_.size() == 1 && !closed_)
-      replaced_->put_back();
-  } catch (const std::exception &) { // the next writer puts it back
-  }
+  if (replaced_ && comm_.size() == 1 && !closed_)
+    replaced_->put_back_if_possible();
 }
 
 bool Series::Implementation::is_copy() const { return process_ != ::getpid(); }

@@ -76,7 +76,7 @@ std::unique_ptr<Engine> open_engine(const std::string &name, const OpenRequest &
     return entry.open(own, parameters);
   } catch (const IoError &error) {
     if (replaced && request.comm.size() == 1)
-      replaced->put_back();
+      replaced->put_back_if_possible();
     const std::string aside = request.mode == Mode::write ? ReplacedSeries::told(request.path) : "";
     throw IoError(aside.empty() ? error.what() : fmt::format("{}; {}", error.what(), aside));
   }

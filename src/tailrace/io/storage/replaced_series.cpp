@@ -161,7 +161,7 @@ void ReplacedSeries::rename_all() {
     if (whole_directory && ::mkdir(path_.c_str(), 0777) != 0) // a link to it must lead somewhere
       throw file_error("create", path_, errno);
   } catch (...) {
-    put_back();
+    put_back_if_possible();
     throw;
   }
 }
@@ -226,13 +226,24 @@ void ReplacedSeries::put_back() {
   forget();
 }
 
-std::string ReplacedSeries::told(const std::string &path) {
-  const ReplacedSeries series(path);
-  if (!series.is_there() || !io::is_there(series.aside_))
+void ReplacedSeries::put_back_if_possible() noexcept {
+  try {
+    put_back();
+  } catch (const std::exception &) { // the record stays, by which the next writer does it
+  }
+}
+
+std::string ReplacedSeries::told(const std::string &path) noexcept {
+  try {
+    const ReplacedSeries series(path);
+    if (!series.is_there() || !io::is_there(series.aside_))
+      return "";
+    return fmt::format("the series that this one replaces is {} until this one has its first step; if its writer was "
+                       "killed, the next writer puts it back",
+                       series.aside_);
+  } catch (const std::exception &) {
     return "";
-  return fmt::format("the series that this one replaces is {} until this one has its first step; if its writer was "
-                     "killed, the next writer puts it back",
-                     series.aside_);
+  }
 }
 
 } // namespace tailrace::io

@@ -35,9 +35,12 @@ public:
   void remove() noexcept;
   /// Puts back what is set aside, in place of the new series; nothing after `remove`. Throws IoError.
   void put_back();
+  /// The same after an error, which is the one to tell: if it fails, the next writer puts it back.
+  void put_back_if_possible() noexcept;
 
-  /// Where the earlier series is, for a reader: a sentence, or "" if there is none.
-  static std::string told(const std::string &path);
+  /// Where the earlier series is, for a reader: a sentence, or "" if there is none, or if that cannot be examined. It
+  /// is added to errors, and must not hide them by one of its own.
+  static std::string told(const std::string &path) noexcept;
 
 private:
   struct Move {
