@@ -145,13 +145,13 @@ class Try:
         return found
 
     def look_at_drawing(self, indices: list[int]) -> None:
-        """Other programs find the same steps in the drawing beside an hdf5 series, if it is there and was begun."""
-        drawing = Path(f"{self.path}.xdmf2")
+        """Other programs find the same steps in the drawing of a series, if it is there and was begun."""
+        drawing = self.path / "series.xdmf" if self.path.is_dir() else Path(f"{self.path}.xdmf2")
         if COMM.rank > 0 or not drawing.exists() or drawing.stat().st_size == 0:
             return
-        drawn = ElementTree.parse(drawing).findall(".//Grid[@GridType='Uniform']")
-        if [grid.get("Name") for grid in drawn] != [str(index) for index in indices]:
-            self.violations.append(f"steps {[grid.get('Name') for grid in drawn]} are drawn, and {indices} are there")
+        drawn = ElementTree.parse(drawing).findall(".//Grid[@GridType='Uniform']/Time")
+        if (times := [float(time.get("Value")) for time in drawn]) != [0.1 * index for index in indices]:
+            self.violations.append(f"steps of the times {times} are drawn, and {indices} are there")
 
     def indices(self) -> list[int]:
         """The steps that are there; none if it cannot be opened."""

@@ -195,31 +195,37 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
   step_ = json();            // closed: abandon_step has nothing to do
   created_.clear();
   unsaved_ = false;
+  if (xdmf_)
+    xdmf_->keep();
 }
 
 void SidecarEngine::publish_step() {
-  if (xdmf_)
-    xdmf_->add(grid(), step_, [this](const std::string &path) { return create_file(path); });
+  if (!xdmf_)
+    return;
+  if (!xdmf_->is_whole())
+    publish_all();
+  xdmf_->add(grid(), step_, [this](const std::string &path) { return create_file(path); });
 }
 
 void SidecarEngine::publish_all() {
   if (!xdmf_)
     return;
   xdmf_->clear();
-  for (std::size_t step = 0; step < entries_.size(); ++step)
-    xdmf_->add_to_series(grid(), line(step));
+  try {
+    for (std::size_t step = 0; step < entries_.size(); ++step)
+      xdmf_->add_to_series(grid(), line(step));
+  } catch (...) {
+    xdmf_->drop(); // rather no drawing than one of some of the steps
+    throw;
+  }
 }
 
 void SidecarEngine::abandon_step() noexcept {
   for (const auto &path : created_) // and no file of that name that was refused
     ::unlink(path.c_str());
   created_.clear();
-  if (request_.comm.rank() == 0 && step_.contains("variables")) {
-    try {
-      publish_all();
-    } catch (const std::exception &) { // for example a full disk; the next step writes the files again
-    }
-  }
+  if (request_.comm.rank() == 0 && xdmf_ && step_.contains("variables"))
+    xdmf_->take_back();
   step_ = json();
 }
 

@@ -40,7 +40,19 @@ void XdmfFiles::add(const std::optional<GridDescription> &grid, const json &step
   const std::string text = xdmf_snapshot(drawn_, *described);
   const FileDescriptor target = create(path); // an incomplete file is harmless: step not listed yet
   write_all(target.get(), text.data(), static_cast<std::int64_t>(text.size()), 0, path);
-  series_.add(drawn_, *described);
+  try {
+    series_.add(drawn_, *described);
+  } catch (...) {
+    is_whole_ = series_.is_begun();
+    throw;
+  }
+  added_ = true;
+}
+
+void XdmfFiles::take_back() noexcept {
+  if (added_)
+    is_whole_ = series_.take_back();
+  added_ = false;
 }
 
 void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const json &step) {
@@ -51,6 +63,13 @@ void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const 
 void XdmfFiles::clear() {
   series_.clear();
   drawn_ = {};
+  added_ = false;
+  is_whole_ = true;
+}
+
+void XdmfFiles::drop() {
+  clear();
+  is_whole_ = false;
 }
 
 } // namespace tailrace::io

@@ -27,8 +27,16 @@ public:
   /// snapshot-N.xdmf.
   void add(const std::optional<GridDescription> &grid, const nlohmann::json &step,
            const std::function<FileDescriptor(const std::string &path)> &create);
+  /// The step that was added last is complete: `take_back` leaves it.
+  void keep() { added_ = false; }
+  /// Takes the last step out of series.xdmf if `add` has put it there; its own file stays.
+  void take_back() noexcept;
+  /// Whether series.xdmf has all steps that were added; else the caller adds all again, after `clear`.
+  bool is_whole() const { return is_whole_; }
   /// Removes series.xdmf; the caller then adds all steps again with `add_to_series`.
   void clear();
+  /// Removes series.xdmf, which has not got all steps.
+  void drop();
   /// Adds a step only to series.xdmf, because snapshot-N.xdmf exists already.
   void add_to_series(const std::optional<GridDescription> &grid, const nlohmann::json &step);
 
@@ -38,6 +46,7 @@ private:
 
   std::string directory_;
   GridDescription drawn_; ///< no points: not yet known
+  bool added_ = false, is_whole_ = true;
   XdmfSeries series_;
 };
 

@@ -47,6 +47,8 @@ public:
   explicit XdmfSeries(std::string path) : path_(std::move(path)) {}
 
   const std::string &path() const { return path_; }
+  /// Whether the file has a step: else the next one begins it.
+  bool is_begun() const { return end_ > 0; }
   /// Whether the file is there and whole, begins with the first and ends with the last of these steps: then the next
   /// step is added to it. `last` is null where there is one step. The steps between are not read. Throws IoError.
   bool take_up(const GridDescription &grid, const XdmfStep &first, const XdmfStep *last);

@@ -1,5 +1,5 @@
-"""The file of XDMF beside an hdf5 series, which other programs open: it has the steps of the series, and a step that is
-added costs the same for any number of steps before it."""
+"""The files of XDMF of hdf5 and raw series, which other programs open: they have the steps of the series, and a step
+that is added costs the same for any number of steps before it."""
 
 from __future__ import annotations
 
@@ -169,3 +169,38 @@ print(failed > 5)
 def test_it_is_whole_whatever_write_fails(tmp_path, library, mode):
     """With one step more or less it would show other programs what the series does not have."""
     assert run(library, tmp_path, ONE_WRITE_FAILS.format(mode=mode)) == "True\n"
+
+
+RAW = """
+from xml.etree import ElementTree
+
+def times():
+    drawn = ElementTree.parse("run/series.xdmf").findall(".//Grid[@GridType='Uniform']/Time")
+    return [round(float(time.get("Value")), 1) for time in drawn]
+
+def known():
+    return [round(step.time, 1) for step in tr.open("run").steps]
+
+failed = 0
+for sticky in (False, True):
+    for number in range(1, 60):
+        with tr.open("run", "w", engine="raw") as out:
+            for index in (1, 2):
+                out.write_step(0.1 * index, index=index, ux=a * index)
+            injector.arm(Fault("write", "ENOSPC", sticky=sticky), number)
+            try:
+                out.write_step(0.3, index=3, ux=a * 3)
+            except tr.IoError:
+                failed += 1
+            if not injector.disarm():
+                break
+            assert not os.path.exists("run/series.xdmf") or times() == known(), (sticky, number, times())
+            out.write_step(0.4, index=4, ux=a * 4)
+            assert times() == known(), (sticky, number, times())
+print(failed > 4)
+"""
+
+
+def test_the_drawing_of_raw_keeps_its_steps_when_the_disk_is_full(tmp_path, library):
+    """The next step, with room again, was once the only one in it."""
+    assert run(library, tmp_path, RAW) == "True\n"
