@@ -200,9 +200,9 @@ void Hdf5Engine::rewind(std::int64_t last_index) {
       std::count_if(steps.begin(), steps.end(), [&](const StepInfo &step) { return step.index <= last_index; });
   if (kept == static_cast<std::ptrdiff_t>(steps.size()))
     return;
+  drawing_->clear(); // first: it must not show steps that are not there, whatever fails from here on
   change([&] { vtkhdf::cut_steps(*file_, kept); });
   steps.resize(static_cast<std::size_t>(kept));
-  drawing_->clear(); // it shows the removed steps
   if (contents_.grid)
     draw_earlier(h5::read_file(request_.path, nullptr));
 }

@@ -130,6 +130,8 @@ void SidecarEngine::rewind(std::int64_t last_index) {
     (entry.info.index <= last_index ? kept : dropped).push_back(log_.read(entry.offset, entry.length, entry.sum));
   if (dropped.empty())
     return;
+  if (xdmf_)
+    xdmf_->drop(); // first: it must not show steps that are not listed, whatever fails from here on
   entries_.clear();
   for (const auto &line : log_.replace(kept, request_.sync)) // replace the list first: a listed file must exist
     if (line.object.contains("index"))

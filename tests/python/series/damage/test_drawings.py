@@ -204,3 +204,30 @@ print(failed > 4)
 def test_the_drawing_of_raw_keeps_its_steps_when_the_disk_is_full(tmp_path, library):
     """The next step, with room again, was once the only one in it."""
     assert run(library, tmp_path, RAW) == "True\n"
+
+
+REWOUND = """
+from xml.etree import ElementTree
+
+for number in range(1, 400):
+    with tr.open("{place}", "w", grid=tr.UniformGrid((6, 5, 4))) as out:
+        for index in (1, 2, 3):
+            out.write_step(0.5 * index, index=index, ux=a)
+    injector.arm(Fault("stat"), number)
+    try:
+        tr.open("{place}", "a", rewind_to=2).close()
+    except tr.IoError:
+        pass
+    if not injector.disarm():
+        break
+    if os.path.exists("{drawing}") and os.stat("{drawing}").st_size:
+        drawn = ElementTree.parse("{drawing}").findall(".//Grid[@GridType='Uniform']/Time")
+        times = [float(time.get("Value")) for time in drawn]
+        assert times == [step.time for step in tr.open("{place}").steps], (number, times)
+print(number > 5)
+"""
+
+
+@pytest.mark.parametrize(("place", "drawing"), [("run", "run/series.xdmf"), ("run.h5", "run.h5.xdmf2")])
+def test_rewinding_that_fails_leaves_no_step_in_it(tmp_path, library, place, drawing):
+    assert run(library, tmp_path, REWOUND.format(place=place, drawing=drawing)) == "True\n"
