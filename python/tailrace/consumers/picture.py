@@ -187,12 +187,10 @@ class Picture(Consumer):
         if self._section.database:
             count = self._drawn * len(self._variants)
             print(f"{self._section.database_path}: {count} pictures, shown by its index.html")
-        if film is None and not self._section.png:
-            pass
-        elif film is None:
-            print(f"{self._section.png_path(0).with_stem(f'{self._section.name}-*')}: {self._drawn} pictures")
-        else:
+        if film is not None:
             self._report_film(film)
+        elif self._section.png:
+            print(f"{self._section.png_path(0).with_stem(f'{self._section.name}-*')}: {self._drawn} pictures")
         if self.left_out:
             print(f"warning: {self.left_out} pictures of '{self._section.name}' are left out, see above")
 
