@@ -18,6 +18,10 @@ def plot(
         typer.Argument(metavar="FILE...", help="Tables (.csv), series of any engine, checkpoints."),
     ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
+    film: Annotated[
+        Path | None, typer.Option("--film", help="A film (.mp4, .webm) of a slice at all steps, or at those of --step.")
+    ] = None,
+    rate: Annotated[int, typer.Option("--rate", min=1, max=120, help="Steps of the film in a second.")] = 12,
     kind: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +109,9 @@ def plot(
             "colours": colours, "slopes": slopes, "label": label,
             "reference": reference, "dt": dt, "grid": grid,
         }  # fmt: skip
+        if film is not None:
+            _make_film(paths, out, film, rate, given)
+            return
         pictures = draw(paths, out, **given)
         left_out = [text for path in paths if (text := others(path, Options(**given)))]
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
@@ -113,3 +120,14 @@ def plot(
         print(visible(picture))
     for text in left_out:
         say(f"note: {text}")
+
+
+def _make_film(paths: list[Path], out: Path | None, film: Path, rate: int, given: dict[str, Any]) -> None:
+    from tailrace.render.plot import film as make
+    from tailrace.text import duration
+    from tailrace.text import size as size_of
+
+    if len(paths) > 1 or out is not None:
+        fail("--film makes one film of one series; leave -o and the other files out")
+    count = make(paths[0], film, rate, **given)
+    print(f"{visible(film)}: {count} pictures, {duration(count / rate)}, {size_of(film.stat().st_size)}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +30,11 @@ from . import arrays, tables
 from .channel import Profiles, draw_channel, is_channel, read_channel
 from .computed import computed_curve
 from .curves import Curve, Scales, draw_curves, slope
+from .film import film_of
 from .isosurface import draw_isosurface
 from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
-from .slices import Shades, draw_plane, read_plane
+from .slices import Plane, Shades, draw_plane, read_plane
 from .stored import check_there, chosen_steps, open_stored
 from .style import AXES, PlotError, check_picture, in_name, plain, save
 from .thin import line_curve, lines, points
@@ -121,6 +122,28 @@ def plot(
     target = None if out is None else check_picture(Path(out))
     drawn = figures(given, Options(**options), alone=target is not None)
     return [save(figure, target or name) for figure, name in drawn]
+
+
+def film(path: str | PathLike[str], out: str | PathLike[str], rate: int = 25, **options: Any) -> int:
+    """Make a film of a slice: all stored steps of a series, or those of `steps` and `times`. Returns the frames.
+
+    :param out: the film (.mp4, .webm).
+    :param rate: frames in a second.
+    :param options: those of a slice, see `Options`.
+    :raises PlotError: something cannot be drawn; the message says why.
+    """
+    chosen = Options(**options)
+    _check(chosen)
+    _check_used(replace(chosen, steps=(), times=()), ["slice"])
+    with open_stored(Path(path), chosen.grid) as stored:
+        steps = chosen_steps(stored, chosen.steps, chosen.times) if chosen.steps or chosen.times else stored
+        positions = [stored.steps.position_of(one.index) for one in steps]
+
+    def plane(step: int) -> Plane:
+        places = {"axis": chosen.axis, "index": chosen.index, "at": chosen.at}
+        return read_plane(Path(path), chosen.field, **places, step=step, grid=chosen.grid)  # type: ignore[arg-type]
+
+    return film_of(lambda: map(plane, positions), Shades(chosen.range, chosen.colours), Path(out), rate)
 
 
 def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> list[tuple[Figure, str]]:

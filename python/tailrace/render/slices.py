@@ -141,10 +141,12 @@ class Shades:
 
     :param limits: the values of the first and the last colour; None: by the values.
     :param colours: a colour map of matplotlib; "": by the limits.
+    :param compared: it is one of several pictures, whose bars look the same.
     """
 
     limits: tuple[float, float] | None = None
     colours: str = ""
+    compared: bool = False
 
 
 def draw_plane(plane: Plane, shades: Shades | None = None) -> Figure:
@@ -242,8 +244,17 @@ def _colours(values: NDArray[Any], title: str, positive: bool, shades: Shades) -
         low, high = shades.limits
         finite = values[np.isfinite(values)]
         colours = colours if positive else default_name((low, high))
-        extend = _extend(bool(finite.min() < low), bool(finite.max() > high))
+        extend = "both" if shades.compared else _extend(bool(finite.min() < low), bool(finite.max() > high))
     return shades.colours or colours, low, high, extend
+
+
+def limits_of(plane: Plane) -> tuple[float, float]:
+    """The values of the first and the last colour, where none are given.
+
+    :raises PlotError: it has no finite value.
+    """
+    _, low, high, _ = _by_values(plane.values, plane.field, plane.positive)
+    return low, high
 
 
 def _by_values(values: NDArray[Any], title: str, positive: bool) -> tuple[str, float, float, str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
+from tailrace.core import InputError, IoError
 from tailrace.io.engines import STORING
-from tailrace.render.plot import Options, figures
+from tailrace.render.plot import Options, figures, film
 from tailrace.render.slices import Plane, Shades, _colours, draw_plane, read_plane
 from tailrace.render.style import PlotError
 from tailrace.steps.stored_step import StoredStep
@@ -201,3 +205,30 @@ def test_a_range_and_colours_of_the_user(flow):
     ]:
         with pytest.raises(PlotError, match=said):
             figures([flow], wrong)
+
+
+def test_a_film_of_a_slice(tmp_path):
+    """Each stored step once, in its order and in the same colours."""
+    av = pytest.importorskip("av")
+    grid = tr.UniformGrid((16, 12, 4), spacing=(0.1, 0.1, 0.1))
+    with tr.open(tmp_path / "a.h5", "w", grid=grid) as out:
+        for step in range(4):
+            out.write_step(0.5 * step, f=np.full((4, 12, 16), float(step)))
+    for name, chosen, shades in (("a.mp4", {}, 4), ("b.webm", {"steps": [3, 1]}, 2)):
+        assert film(tmp_path / "a.h5", tmp_path / name, field="f", range=(0.0, 3.0), **chosen) == shades
+        with av.open(str(tmp_path / name)) as opened:
+            frames = [frame.to_ndarray(format="rgb24").astype(float) for frame in opened.decode(video=0)]
+        middle = [float(frame[frame.shape[0] // 2, frame.shape[1] // 3].sum()) for frame in frames]
+        rising = all(a < b for a, b in pairwise(middle))  # viridis becomes brighter
+        assert len(frames) == shades and rising == (name == "a.mp4"), middle
+    assert film(tmp_path / "a.h5", tmp_path / "a.mp4", field="f") == 4  # it replaces its own film
+    (tmp_path / "theirs.mp4").write_bytes(b"mine")
+    for out, options, words in (
+        ("a.gif", {}, "a film is a .mp4 or .webm file"),
+        ("c.mp4", {"log": True}, "--log is for pictures of the kind"),
+        ("c.mp4", {"field": "g"}, "g"),
+        ("theirs.mp4", {}, "theirs.mp4"),
+    ):
+        with pytest.raises((PlotError, InputError, IoError), match=re.escape(words)):
+            film(tmp_path / "a.h5", tmp_path / out, **({"field": "f"} | options))
+    assert (tmp_path / "theirs.mp4").read_bytes() == b"mine" and not (tmp_path / "c.mp4").exists()
