@@ -140,8 +140,9 @@ def film(path: str | PathLike[str], out: str | PathLike[str], rate: int = 25, **
         positions = [stored.steps.position_of(one.index) for one in steps]
 
     def plane(step: int) -> Plane:
-        places = {"axis": chosen.axis, "index": chosen.index, "at": chosen.at}
-        return read_plane(Path(path), chosen.field, **places, step=step, grid=chosen.grid)  # type: ignore[arg-type]
+        return read_plane(
+            Path(path), chosen.field, axis=chosen.axis, index=chosen.index, at=chosen.at, step=step, grid=chosen.grid,
+        )  # fmt: skip
 
     return film_of(lambda: map(plane, positions), Shades(chosen.range, chosen.colours), Path(out), rate)
 
