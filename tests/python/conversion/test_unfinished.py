@@ -216,6 +216,16 @@ def test_a_draft_without_a_record_holds_nothing(source: Path, draft: Path):
     assert draft.exists()
 
 
+def test_a_conversion_killed_while_it_wrote_its_first_record_goes_on(source: Path):
+    """The draft of the record is all that is there."""
+    place = source.with_name("out.partial")
+    place.mkdir()
+    (place / f"{RECORD}.tmp").write_text('{"tailrace": "conv')
+    go_on(source)
+    assert not place.exists()
+    assert len(tr.open(source.with_name("out"))) == len(tr.open(source))
+
+
 def test_the_record_says_how_far_it_is(source: Path, draft: Path):
     assert json.loads((draft.parent / RECORD).read_text())["state"] == "writing"
     one = Draft(source.with_name("out"), {"steps": [None, None, None]}, resume=True)
