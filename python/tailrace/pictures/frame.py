@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BAR, _GAP = 0.26, 0.025  # of the width of the picture: of a bar at most, and between bars
+_FINE = 2  # lines are drawn so many times finer
 _STRIP = 7  # the part of the height, as 1 / 7, that the bars have at the bottom
 
 
@@ -59,7 +60,7 @@ def finished(
 ) -> NDArray[np.uint8]:
     """The picture with everything around the scene, (rows, columns, 3).
 
-    :param whole: the scene, drawn larger; with a fourth channel, by which the others are multiplied, without its box.
+    :param whole: the scene; with a fourth channel, by which the others are multiplied, without its box.
     :param clear: nothing is behind it, and the picture has a fourth channel.
     """
     from PIL import Image, ImageDraw
@@ -68,7 +69,7 @@ def finished(
     image = Image.new("RGBA" if clear else "RGB", size, (*_bytes(theme.paper), *([0] if clear else [])))
     if whole.shape[2] == 4:
         whole = _boxed(whole, theme, camera, lengths, clear=clear)
-    image.paste(_smaller(whole, inner), (0, 0))
+    image.paste(_straight(whole), (0, 0))
     pen = ImageDraw.Draw(image)
     ink = _bytes(theme.ink)
     columns, rows = size
@@ -81,16 +82,13 @@ def finished(
     return np.asarray(image)
 
 
-def _smaller(whole: NDArray[np.uint8], size: tuple[int, int]) -> Any:
-    """An image of `size`; an opacity that multiplies the colours multiplies them no more."""
+def _straight(image: NDArray[np.uint8]) -> Any:
+    """An image whose opacity, if it has one, multiplies its colours no more."""
     from PIL import Image
 
-    if whole.shape[2] == 3:
-        return Image.fromarray(whole).resize(size, Image.Resampling.BOX)
-    channels = (Image.fromarray(np.ascontiguousarray(whole[..., at])) for at in range(4))
-    parts = [np.asarray(one.resize(size, Image.Resampling.BOX)) for one in channels]
-    found = np.stack(parts, axis=-1).astype(np.float32)
-    found[..., :3] *= 255 / np.maximum(found[..., 3:], 1)
+    found = image.astype(np.float32)
+    if image.shape[2] == 4:
+        found[..., :3] *= 255 / np.maximum(found[..., 3:], 1)
     return Image.fromarray(np.minimum(np.round(found), 255).astype(np.uint8))
 
 
@@ -100,15 +98,15 @@ def _boxed(
     """A scene on the paper, or on nothing, with the edges of its box: those behind it, and those before it."""
     from PIL import Image, ImageDraw
 
-    size = (whole.shape[1], whole.shape[0])
-    layers = [Image.new("RGBA", size, (0, 0, 0, 0)) for _ in range(2)]
+    size = (_FINE * whole.shape[1], _FINE * whole.shape[0])
+    layers = [Image.new("L", size, 0) for _ in range(2)]
     for before, begin, end in _edges(camera, lengths):
-        pen = ImageDraw.Draw(layers[before])
-        pen.line([camera.seen_at(begin, size), camera.seen_at(end, size)], fill=(*_bytes(theme.lines), 255), width=2)
-    behind, front = (np.asarray(one).astype(np.float32) for one in layers)
+        ImageDraw.Draw(layers[before]).line([camera.seen_at(begin, size), camera.seen_at(end, size)], 255, _FINE)
+    ink = np.array([*_bytes(theme.lines), 255], np.float32)
+    behind, front = (np.asarray(one.reduce(_FINE))[..., None] / 255 * ink for one in layers)
     paper = np.zeros(whole.shape, np.float32) if clear else np.array([*_bytes(theme.paper), 255], np.float32)
     found: NDArray[Any] = paper
-    for one in (behind, whole.astype(np.float32), front):  # lines are opaque, so their colours are as multiplied
+    for one in (behind, whole.astype(np.float32), front):
         found = one + (1 - one[..., 3:] / 255) * found
     return np.round(np.minimum(found if clear else found[..., :3], 255)).astype(np.uint8)
 

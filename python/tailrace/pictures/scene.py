@@ -159,7 +159,7 @@ class Drawing:
         }
         drawn = agree(comm, lambda: self._painter.draw(request))
         order = self._order(first, camera) if through else None
-        whole = compose(comm, *_uncut(drawn, cut, size, background), order)
+        whole = compose(comm, *_uncut(drawn, cut, size, background), order, SMOOTH)
         return None if whole is None else self._finish(whole, step, camera, lengths)
 
     def _corners(self, field: Field) -> list[Vector3]:

@@ -47,6 +47,17 @@ def test_light_goes_through_the_parts_of_all_ranks(stretched):
             assert (differ > 4).mean() < 0.01 and differ.max() <= 64, (ranks, differ.max(), (differ > 4).mean())
 
 
+@pytest.mark.parametrize("blended", [False, True])
+def test_images_are_put_together_and_no_rank_has_more_to_do(blended):
+    """What a rank moves is at most that of the whole image twice, with any number of ranks."""
+    image = 46 * 60 * (4 if blended else 3 + 4)  # bytes of colours, and of depths
+    for ranks in (1, 2, 3, 4, 6):
+        difference, *moved = KEPT.ranks(ranks).results(pictures.composed, limit=60, blended=blended)[0]
+        assert difference <= 1.1, (ranks, difference)  # two roundings
+        assert len(moved) == ranks and max(moved) <= 2.3 * image, (ranks, moved)
+        assert max(moved) <= 1.3 * sum(moved) / ranks, (ranks, moved)
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_fog_hides_what_its_opacity_says(ranks):
     """The box is 10 units long, so that 0.9^10 of the white paper is seen behind the last colour of viridis."""

@@ -8,6 +8,7 @@ import numpy as np
 
 import tailrace as tr
 from tailrace.fields.neighbours import Neighbours
+from tailrace.pictures.compose import compose
 from tailrace.pictures.scene import Drawing, Layer, Scene
 from tailrace.steps.step import Step
 
@@ -82,3 +83,42 @@ def fog(comm: Any, opacity: float) -> list[float] | None:
     finally:
         drawing.close()
     return None if image is None else [float(one) for one in image[80:90, 150:170].mean(axis=(0, 1))]
+
+
+class CountingRanks:
+    """Ranks that count the bytes which this one sends to others and gets from them."""
+
+    def __init__(self, comm: Any) -> None:
+        self._comm, self.size, self.rank, self.moved = comm, comm.size, comm.rank, 0
+
+    def Alltoallv(self, sends: Any, receives: Any) -> None:
+        for values, counts in (sends, receives):
+            self.moved += values.dtype.itemsize * (sum(counts) - counts[self.rank])
+        self._comm.Alltoallv(sends, receives)
+
+    def Gatherv(self, values: Any, room: Any, root: int) -> None:
+        self.moved += values.nbytes if self.rank != root else sum(room[1]) - room[1][root]
+        self._comm.Gatherv(values, room, root=root)
+
+
+def composed(comm: Any, blended: bool) -> list[float] | None:
+    """The largest difference from a plain reference, and the bytes that each rank moved, on rank 0."""
+    rows, columns, shrink = 46, 60, 2  # 46: no number of ranks divides it
+    random = np.random.default_rng(7)
+    images = random.integers(0, 256, (comm.size, rows, columns, 4 if blended else 3), np.uint8)
+    if blended:
+        images[..., :3] = images[..., :3] * (images[..., 3:] / 255)
+    depths = random.random((comm.size, rows, columns), np.float32)
+    order = [int(rank) for rank in random.permutation(comm.size)] if blended else None
+    ranks = CountingRanks(comm)
+    found = compose(ranks, images[comm.rank], depths[comm.rank], order, shrink)
+    moved = comm.gather(float(ranks.moved))
+    if found is None:
+        return None
+    whole = np.zeros(images.shape[1:])
+    if order is None:
+        whole = np.take_along_axis(images, depths.argmin(axis=0)[None, :, :, None], axis=0)[0].astype(float)
+    for rank in order or ():
+        whole += (1 - whole[..., 3:] / 255) * images[rank]
+    expected = whole.reshape(rows // shrink, shrink, columns // shrink, shrink, -1).mean(axis=(1, 3))
+    return [float(np.abs(found - expected).max()), *moved]
