@@ -91,12 +91,12 @@ class CountingRanks:
     def __init__(self, comm: Any) -> None:
         self._comm, self.size, self.rank, self.moved = comm, comm.size, comm.rank, 0
 
-    def Alltoallv(self, sends: Any, receives: Any) -> None:
+    def Alltoallv(self, sends: Any, receives: Any) -> None:  # noqa: N802 # as mpi4py calls it
         for values, counts in (sends, receives):
             self.moved += values.dtype.itemsize * (sum(counts) - counts[self.rank])
         self._comm.Alltoallv(sends, receives)
 
-    def Gatherv(self, values: Any, room: Any, root: int) -> None:
+    def Gatherv(self, values: Any, room: Any, root: int) -> None:  # noqa: N802
         self.moved += values.nbytes if self.rank != root else sum(room[1]) - room[1][root]
         self._comm.Gatherv(values, room, root=root)
 
