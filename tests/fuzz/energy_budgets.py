@@ -20,6 +20,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace.case.xcompact3d.input import read_input
+from tailrace.flow.model import FlowError
 from tailrace.io.time_series import read_time_series
 
 MOST = 1e-3  # of the dissipation
@@ -107,11 +108,15 @@ def main() -> int:
     found = []
     for seed in range(options.seed, options.seed + options.cases):
         with tempfile.TemporaryDirectory() as place:
-            share, about = residual_of(input_of(random.Random(seed)), Path(place))
+            try:
+                share, about = residual_of(input_of(random.Random(seed)), Path(place))
+            except FlowError as error:  # an explicit scheme with a step above its limit, as the run has said
+                print(f"seed {seed}: unstable: {str(error)[:60]}", flush=True)
+                continue
         found.append(share)
         print(f"seed {seed}: {share:.1e}{' !' if share > MOST else ''}  {about}", flush=True)
     over = sum(share > MOST for share in found)
-    print(f"{options.cases} inputs from seed {options.seed}: largest {max(found):.1e}, {over} above {MOST:g}")
+    print(f"{len(found)} inputs from seed {options.seed}: largest {max(found):.1e}, {over} above {MOST:g}")
     return 1 if over else 0
 
 
