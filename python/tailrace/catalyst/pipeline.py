@@ -78,9 +78,16 @@ class Pipeline:
         vtkLogger.SetStderrVerbosity(level)
         self._executed = True
         told = self._paraview.new_errors()
-        error = f"{self._script}, {_error(said.getvalue())}" if not done else "; ".join(told[:_MOST])
+        error = self._error_in(said.getvalue()) if not done else "; ".join(told[:_MOST])
         if error := next(filter(None, self._comm.allgather(error)), ""):
             raise CatalystError(error)
+
+    def _error_in(self, said: str) -> str:
+        """The place of an error in the scripts and the error, out of what Python has printed."""
+        lines, places = said.strip().splitlines(), _LINE.findall(said)
+        if not lines or not places:
+            return f"{self._script}: {said.strip() or 'ParaView gives no reason'}"
+        return f"{places[-1][0]}, line {places[-1][1]}: {lines[-1].strip()}"
 
     def _prepare(self) -> None:
         self._paraview.arguments = self._arguments
@@ -99,11 +106,3 @@ class Pipeline:
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
             pipeline.Finalize()
-
-
-def _error(said: str) -> str:
-    """The line and the error of a script, out of what Python has printed."""
-    lines, places = said.strip().splitlines(), _LINE.findall(said)
-    if not lines or not places:
-        return said.strip() or "which ParaView gives no reason for"
-    return f"line {places[-1][1]}: {lines[-1].strip()}"
