@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 _LIMIT = 30.0  # seconds until a display is there
+_SERVERS: list[subprocess.Popen[bytes]] = []  # which nobody waits for: they end by themselves
 _VARIABLES = ("DISPLAY", "XAUTHORITY")
 
 
@@ -106,6 +107,9 @@ def _serves(command: list[str]) -> bool:
         serves = bool(select.select([answer], [], [], _LIMIT)[0] and answer.readline().strip())
     if not serves:
         server.kill()
+        server.wait()
+    else:
+        _SERVERS.append(server)
     return serves
 
 

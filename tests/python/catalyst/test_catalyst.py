@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from helpers.harness import mpi_run
+from helpers.harness import mpi_run, paraview
 from helpers.inputs import cases
 from tailrace.case import templates
 from tailrace.catalyst.packages import packages
@@ -21,11 +21,7 @@ from tailrace.catalyst.packages import packages
 SCRIPT = Path(__file__).parents[1] / "helpers/programs/pipeline.py"
 BUILT = Path(__file__).parents[3] / "build/python/examples"
 VIEWER = Path(__file__).parents[1] / "helpers/programs/live_viewer.py"
-pytestmark = pytest.mark.skipif(
-    packages() is None or not (shutil.which("Xvfb") and shutil.which("xvfb-run")),
-    reason="no ParaView here: tests/paraview/run.sh installs it",
-)
-XVFB = ("xvfb-run", "-a", "-s", "-screen 0 640x480x24")
+pytestmark = pytest.mark.skipif(packages() is None or not paraview.is_there(), reason=paraview.MISSING)
 BLOCK = """
 [[catalyst]]
 script = "pipeline.py"
@@ -72,16 +68,11 @@ def unlike(one: Path, other: Path) -> float:
     return float((np.abs(a - b) > 0.05).any(axis=2).mean())
 
 
-def of_paraview() -> dict[str, str]:
-    """An environment for ParaView's programs, which have a Python of their own."""
-    return {key: value for key, value in mpi_run.environment().items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
-
-
 def by_pvbatch(file: Path, out: Path) -> list[Path]:
     """The pictures of ParaView itself from a file of ours."""
     out.mkdir()
-    program = [*XVFB, "pvbatch", SCRIPT, file, out]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120, env=of_paraview(), check=False)
+    program = ["pvbatch", SCRIPT, file, out]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, env=paraview.environment(), check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return sorted(out.glob("*.png"))
 
@@ -162,7 +153,7 @@ from paraview.simple import *
 grid = TrivialProducer(registrationName="mine")
 options = catalyst.Options()
 def catalyst_execute(info):
-    print("arrays", info.timestep, sorted(grid.PointData.keys()), catalyst.get_args())
+    print(f"arrays {info.timestep} {sorted(grid.PointData.keys())} {catalyst.get_args()}\\n", end="", flush=True)
     if info.timestep == 2:
         raise ValueError("no such luck")
 """
@@ -240,10 +231,10 @@ def test_paraview_connects_to_a_running_simulation(tmp_path):
     (tmp_path / "pipeline.py").write_text(
         script.replace("png.Trigger.Frequency = 2", "png.Trigger.Frequency = 400") + live
     )
-    program = [*XVFB, "pvpython", VIEWER, str(port)]
+    program = ["pvpython", VIEWER, str(port)]
     said = tmp_path / "viewer.log"
     with said.open("w") as log:
-        viewer = subprocess.Popen(program, stdout=log, stderr=subprocess.STDOUT, env=of_paraview())
+        viewer = subprocess.Popen(program, stdout=log, stderr=subprocess.STDOUT, env=paraview.environment())
     try:
         end = time.monotonic() + 60
         while "Listening" not in said.read_text():

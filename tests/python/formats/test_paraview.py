@@ -7,8 +7,6 @@ reader that does not take a file may abort it.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +17,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from helpers.harness import mpi_run
+from helpers.harness import mpi_run, paraview
 from helpers.programs import show_files
 
 SHAPE = (7, 5, 4)
@@ -28,7 +26,7 @@ UNIFORM = tr.UniformGrid(SHAPE, *PLACES)
 STRETCHED = tr.StretchedGrid(SHAPE, *PLACES, ((), (2.0, 2.1, 2.3, 2.7, 3.5), ()))
 TIMES = (0.0, 0.5, 1.25)
 PLANES = {"x": (1, 5, 4), "y": (7, 1, 4), "z": (7, 5, 1), "line": (1, 5, 1)}
-PROGRAMS = {"paraview": ["xvfb-run", "-a", "-s", "-screen 0 640x480x24", "pvbatch"], "wheel": [sys.executable]}
+PROGRAMS = {"paraview": ["pvbatch"], "wheel": [sys.executable]}
 
 
 def field(shape: tuple[int, int, int], salt: float, dtype: str = "float64") -> np.ndarray:
@@ -101,8 +99,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def show(program: str, files: list[Path]) -> dict[Path, list[dict[str, Any]]]:
     """What a program finds in each file, in a process for all of them."""
     command = [*PROGRAMS[program], show_files.__file__, program, *map(str, files)]
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=240, env=kept, check=False)
+    env = paraview.environment() if program == "paraview" else None
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=240, env=env, check=False)
     lines = [line.removeprefix("shown: ") for line in done.stdout.splitlines() if line.startswith("shown: ")]
     found = {Path(path): steps for path, steps in map(json.loads, lines)}
     left = [file for file in files if file not in found]
@@ -113,8 +111,8 @@ def show(program: str, files: list[Path]) -> dict[Path, list[dict[str, Any]]]:
 @pytest.fixture(scope="module", params=PROGRAMS)
 def shown(request: pytest.FixtureRequest, written: dict[str, Path]) -> tuple[str, dict[str, list[dict[str, Any]]]]:
     program = request.param
-    if program == "paraview" and not (shutil.which("pvbatch") and shutil.which("xvfb-run")):
-        pytest.skip("no ParaView here: pvbatch or xvfb-run is not installed; tests/paraview/run.sh installs them")
+    if program == "paraview" and not paraview.is_there():
+        pytest.skip(paraview.MISSING)
     if program == "wheel":
         pytest.importorskip("vtk")
     opened = {name: drawn(path) for name, path in written.items()}
