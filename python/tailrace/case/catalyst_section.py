@@ -10,10 +10,9 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..files.regular import open_regular
 from ..io.names import COMPONENTS, FIELDS
-from . import scripts
 from .flow_sections import directory_of
 from .picture_section import DERIVED, check_quantity
-from .sections import Rhythm
+from .sections import ScriptSection
 from .values import Name, Text
 
 VELOCITY = "velocity"  # the name of the vector, as in files that ParaView opens
@@ -36,7 +35,7 @@ class ScriptText(NamedTuple):
     arrays: list[str]
 
 
-class CatalystSection(Rhythm):
+class CatalystSection(ScriptSection):
     """[[catalyst]]: a pipeline of ParaView, which takes the steps of this rhythm that its own triggers want.
 
     The script is one that ParaView has exported (File, Save Catalyst State) or one written by hand, of version 2. Its
@@ -56,13 +55,6 @@ class CatalystSection(Rhythm):
     parameters: dict[str, Any] = Field(
         default_factory=dict, description="for the script: catalyst.get_args() has them as --name=value"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_name(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "name" not in data and isinstance(data.get("script"), str):
-            return {**data, "name": scripts.name_of(data["script"])}
-        return data
 
     @field_validator("script")
     @classmethod

@@ -375,7 +375,18 @@ class OutputSection(Rhythm):
         return {} if self.at is None else self.at.places
 
 
-class AnalysisSection(Rhythm):
+class ScriptSection(Rhythm):
+    """A script with its rhythm: its results have the name of the file without .py, where none is given."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_name(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "name" not in data and isinstance(data.get("script"), str):
+            return {**data, "name": scripts.name_of(data["script"])}
+        return data
+
+
+class AnalysisSection(ScriptSection):
     """[[analysis]]: a script that sees the flow while it is computed, and its rhythm.
 
     The default name is that of the file without .py; results are `out`/NAME.csv and so on.
@@ -389,13 +400,6 @@ class AnalysisSection(Rhythm):
     on_error: Literal["stop", "off"] = Field(
         "stop", description="what an error does: end the run, or switch the script off"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_name(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "name" not in data and isinstance(data.get("script"), str):
-            return {**data, "name": scripts.name_of(data["script"])}
-        return data
 
     @field_validator("script")
     @classmethod
