@@ -57,8 +57,8 @@ class Pipeline:
         self._prepare()
         return bool(self._pipeline.RequestDataDescription(self._description(index, time)))
 
-    def execute(self, index: int, time: float, part: VtkPart) -> None:
-        """Execute it for a step that it wants.
+    def execute(self, index: int, time: float, part: VtkPart) -> bool:
+        """Execute it for a step that it wants; returns whether a trigger was due, which it knows after the first time.
 
         :raises CatalystError: it failed; the message has what Python or ParaView said of it.
         """
@@ -78,9 +78,13 @@ class Pipeline:
         vtkLogger.SetStderrVerbosity(level)
         self._executed = True
         told = self._paraview.new_errors()
-        error = self._error_in(said.getvalue()) if not done else "; ".join(told[:_MOST])
+        error = "; ".join(told[:_MOST])
+        due = done or bool(said.getvalue()) or bool(error) or self.wants(index, time)
+        if due and not done:
+            error = self._error_in(said.getvalue())
         if error := next(filter(None, self._comm.allgather(error)), ""):
             raise CatalystError(error)
+        return due
 
     def _error_in(self, said: str) -> str:
         """The place of an error in the scripts and the error, out of what Python has printed."""

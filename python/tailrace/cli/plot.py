@@ -67,6 +67,12 @@ def plot(
         tuple[float, float] | None,
         typer.Option("--range", metavar="LOW HIGH", help="Of the colours of a slice, or of the axis of curves."),
     ] = None,
+    crop: Annotated[
+        tuple[float, float, float, float] | None,
+        typer.Option(
+            "--crop", metavar="LEFT RIGHT BOTTOM TOP", help="The part of a slice, or of curves, by its coordinates."
+        ),
+    ] = None,
     colours: Annotated[
         str, typer.Option("--colours", metavar="NAME", help="Colour map of a slice, one of matplotlib.")
     ] = "",
@@ -97,8 +103,8 @@ def plot(
     and as their spectrum, histogram or profile.
     """
     try:
+        from tailrace.render.options import Options
         from tailrace.render.others import others
-        from tailrace.render.plot import Options
         from tailrace.render.plot import plot as draw
     except ImportError as error:
         fail(f"{error}\n  tailrace doctor says what is missing", 1)
@@ -106,7 +112,7 @@ def plot(
         given: dict[str, Any] = {
             "kind": kind, "columns": columns, "x": x, "field": field, "axis": axis, "index": index, "at": at,
             "steps": steps, "times": times, "values": values, "log": log, "loglog": loglog, "range": limits,
-            "colours": colours, "slopes": slopes, "label": label,
+            "crop": crop, "colours": colours, "slopes": slopes, "label": label,
             "reference": reference, "dt": dt, "grid": grid,
         }  # fmt: skip
         if film is not None:

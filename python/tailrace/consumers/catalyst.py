@@ -96,10 +96,12 @@ class Catalyst(Consumer):
             arrays = {name: self._array(step, name) for name in self._fields}
             if set(COMPONENTS) <= set(arrays):
                 arrays[VELOCITY] = step.vector("u")
-            pipeline.execute(step.index, step.time, VtkPart(arrays))
+            due = pipeline.execute(step.index, step.time, VtkPart(arrays))
         except (CatalystError, InputError) as error:
             self.left_out += 1
             self._say(f"warning: catalyst '{self._section.name}' of step {step.index} is left out: {error}")
+            return
+        if not due:
             return
         self._executed += 1
         try:
@@ -130,6 +132,11 @@ class Catalyst(Consumer):
         with suppress(OSError) if self._off else nullcontext():  # what failed has been told
             if record is not None:
                 record.close()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a step was left out, or all from one on. Local."""
+        return bool(self._off or self.left_out)
 
     def report(self) -> None:
         """Print how often it was executed."""

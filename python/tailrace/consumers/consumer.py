@@ -64,5 +64,10 @@ class Consumer(ABC):
         """Bytes that this rank has written. Local."""
         return 0
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether something that it should have made is missing, which it has told; the same on all ranks. Local."""
+        return False
+
     def report(self) -> None:  # noqa: B027
         """Called after `close`: print what it did, and how long that took. Local, on rank 0."""

@@ -179,6 +179,11 @@ class Picture(Consumer):
             if database is not None:
                 database.close()
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether a step was left out, or all from one on. Local."""
+        return bool(self._off or self.left_out)
+
     def report(self) -> None:
         """Print how long the film is, and what its fields would have taken."""
         film = self._film

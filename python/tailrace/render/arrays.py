@@ -15,7 +15,7 @@ from tailrace.steps.abscissae import KINDS, Kind, fits, in_common, is_abscissa, 
 
 from .curves import Curve
 from .quantities import unknown
-from .slices import Shades, draw_image, edges_of
+from .slices import Look, draw_image, edges_of
 from .style import AXES, PlotError
 from .thin import points
 
@@ -173,7 +173,7 @@ def _row(step: StoredStep, names: Sequence[str]) -> dict[str, float]:
     }
 
 
-def draw_table(step: StoredStep, name: str, shades: Shades) -> Figure:
+def draw_table(step: StoredStep, name: str, look: Look) -> Figure:
     """An array of two dimensions as a picture, over coordinates with as many points, or over its indices."""
     values = np.asarray(step.read(name), dtype=float)
     points = step.known.coordinates()
@@ -187,9 +187,9 @@ def draw_table(step: StoredStep, name: str, shades: Shades) -> Figure:
     if points and len(pairs) == 1:
         ((up, across),) = pairs
         columns, rows = (edges_of(points[AXES.index(one)]) for one in (across, up))
-        return draw_image(values, columns, rows, (across, up), title, units=units, proportional=True, shades=shades)
+        return draw_image(values, columns, rows, (across, up), title, units=units, proportional=True, look=look)
     rows, columns = values.shape
     return draw_image(
         values, np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5, ("second index", "first index"), title,
-        positive=bool((values >= 0).all()), units=units, shades=shades,
+        positive=bool((values >= 0).all()), units=units, look=look,
     )  # fmt: skip

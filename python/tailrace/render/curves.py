@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib import colormaps, rc_context
 from matplotlib.figure import Figure
 
-from .style import COLOURS, STYLE, TITLE, PlotError, plain
+from .style import COLOURS, STYLE, TITLE, Crop, PlotError, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,12 +58,14 @@ class Scales:
     :param log_x, log_y: logarithmic axes.
     :param slopes: exponents of reference lines, with their texts: ("-5/3", -1.667).
     :param limits: the ends of the axis of values; None: by the values.
+    :param crop: the ends of both axes, left, right, bottom and top; None: by the values.
     """
 
     log_x: bool = False
     log_y: bool = False
     slopes: tuple[tuple[str, float], ...] = ()
     limits: tuple[float, float] | None = None
+    crop: Crop | None = None
 
 
 def slope(text: str) -> tuple[str, float]:
@@ -161,7 +163,9 @@ def _draw_panel(
     axes.margins(x=0.02)
     if scales.limits is not None:
         axes.set_ylim(scales.limits)
-    if scales.slopes:
+    if scales.crop is not None:
+        axes.set(xlim=scales.crop[:2], ylim=scales.crop[2:])
+    elif scales.slopes:
         axes.set_ylim(top=axes.get_ylim()[1] * 10)  # room for the lines, which are above the curves
     for text, exponent in scales.slopes:
         _draw_slope(axes, curves, scales, text, exponent)

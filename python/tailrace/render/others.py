@@ -11,7 +11,8 @@ from tailrace.steps.abscissae import is_abscissa
 from . import arrays, tables
 from .channel import is_channel
 from .computed import default_field
-from .plot import Options, is_table, kind_of_series
+from .options import Options
+from .plot import is_table, kind_of_series
 from .quantities import default_name, known_names
 from .stored import chosen_steps, open_stored
 from .thin import lines

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from tailrace.core import engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.formats.pencil.time_series import is_time_series
 from tailrace.io.time_series import read_provenance
-from tailrace.steps.abscissae import KINDS, Kind
+from tailrace.steps.abscissae import Kind
 
 from . import arrays, tables
 from .channel import Profiles, draw_channel, is_channel, read_channel
@@ -32,11 +32,12 @@ from .computed import computed_curve
 from .curves import Curve, Scales, draw_curves, slope
 from .film import film_of
 from .isosurface import draw_isosurface
+from .options import EACH, Options, check, check_used
 from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
-from .slices import Plane, Shades, draw_plane, read_plane
+from .slices import Look, Plane, draw_plane, read_plane
 from .stored import check_there, chosen_steps, open_stored
-from .style import AXES, PlotError, check_picture, in_name, plain, save
+from .style import PlotError, check_picture, in_name, plain, save
 from .thin import line_curve, lines, points
 
 if TYPE_CHECKING:
@@ -44,68 +45,6 @@ if TYPE_CHECKING:
 
     from tailrace.steps.series import Series
     from tailrace.steps.stored_step import StoredStep
-
-
-@dataclass(frozen=True)
-class Options:
-    """The choices of the user. An option that the kind of picture does not use is an error.
-
-    :param kind: the kind of picture; by default that of the content.
-    :param columns: columns of tables, numbers or arrays of series; by default all.
-    :param x: the column or array that is the abscissa.
-    :param field: the quantity on points, see `quantities.quantity`.
-    :param axis: the direction normal to a slice, or along a profile or a one-dimensional spectrum.
-    :param index, at: the place of a slice: a node, or a coordinate.
-    :param steps, times: stored steps by position, -1 being the last, and by the nearest time.
-    :param values: values of isosurfaces.
-    :param log, loglog: a logarithmic axis of values; both axes logarithmic. Spectra always have both.
-    :param range: the first and the last value of the colours of a slice, or of the axis of curves.
-    :param colours: the colour map of a slice, of matplotlib; by default by its values.
-    :param slopes: exponents of reference lines, as "-5/3"; both axes must be logarithmic.
-    :param label: a name for each file in legends, in which {reynolds} is that key of its case; by default its name.
-    :param reference: a history that runs are compared with, or a table of profiles for a channel.
-    :param dt: the time step of a `time_evol.dat`.
-    :param grid: a TOML file with the grid, for a series without one.
-    """
-
-    kind: Kind | None = None
-    columns: Sequence[str] = ()
-    x: str | None = None
-    field: str | None = None
-    axis: str | None = None
-    index: int | None = None
-    at: float | None = None
-    steps: Sequence[int] = ()
-    times: Sequence[float] = ()
-    values: Sequence[float] = ()
-    log: bool = False
-    loglog: bool = False
-    range: tuple[float, float] | None = None
-    colours: str = ""
-    slopes: Sequence[str] = ()
-    label: str = ""
-    reference: Path | None = None
-    dt: float | None = None
-    grid: Path | None = None
-
-    def given(self) -> list[str]:
-        """The names of the options that differ from their defaults."""
-        return [one.name for one in fields(self) if getattr(self, one.name) not in (one.default, [])]
-
-
-_CURVES = {"kind", "columns", "x", "log", "loglog", "slopes", "range", "label"}
-_OF_STEPS = {"field", "axis", "steps", "times", "grid"}
-_USED: dict[Kind, set[str]] = {
-    "time-series": {*_CURVES, "reference", "dt", "grid"},
-    "spectrum": _CURVES | _OF_STEPS,
-    "histogram": (_CURVES | _OF_STEPS) - {"axis"},
-    "profile": _CURVES | _OF_STEPS,
-    "slice": {"kind", "index", "at", "range", "colours", *_OF_STEPS},
-    "isosurface": {"kind", "values", *_OF_STEPS} - {"axis"},
-    "channel": {"kind", "steps", "times", "grid", "reference", "label"},
-}
-_EACH: set[Kind] = {"slice", "isosurface"}  # kinds with one picture for each file
-_FLAGS = {"columns": "--column", "slopes": "--slope", "steps": "--step", "times": "--time", "values": "--value"}
 
 
 def plot(
@@ -133,8 +72,8 @@ def film(path: str | PathLike[str], out: str | PathLike[str], rate: int = 25, **
     :raises PlotError: something cannot be drawn; the message says why.
     """
     chosen = Options(**options)
-    _check(chosen)
-    _check_used(replace(chosen, steps=(), times=()), ["slice"])
+    check(chosen)
+    check_used(replace(chosen, steps=(), times=()), ["slice"])
     with open_stored(Path(path), chosen.grid) as stored:
         steps = chosen_steps(stored, chosen.steps, chosen.times) if chosen.steps or chosen.times else stored
         positions = [stored.steps.position_of(one.index) for one in steps]
@@ -144,7 +83,7 @@ def film(path: str | PathLike[str], out: str | PathLike[str], rate: int = 25, **
             Path(path), chosen.field, axis=chosen.axis, index=chosen.index, at=chosen.at, step=step, grid=chosen.grid,
         )  # fmt: skip
 
-    return film_of(lambda: map(plane, positions), Shades(chosen.range, chosen.colours), Path(out), rate)
+    return film_of(lambda: map(plane, positions), _look(chosen), Path(out), rate)
 
 
 def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> list[tuple[Figure, str]]:
@@ -153,53 +92,24 @@ def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> 
     :param alone: only one figure is wanted.
     :raises PlotError: see `plot`.
     """
-    _check(options)
+    check(options)
     sources = [_source(path, paths, options) for path in paths]
     kinds = list(dict.fromkeys(source.kind for source in sources))
-    _check_used(options, kinds)
+    check_used(options, kinds)
     if alone and len(kinds) > 1:
         told = ", ".join(f"{source.path}: {source.kind}" for source in sources)
         raise PlotError(f"one picture shows files of one kind; leave -o out, or choose by --kind: {told}")
-    if alone and kinds[0] in _EACH and len(paths) > 1:
+    if alone and kinds[0] in EACH and len(paths) > 1:
         raise PlotError("-o names one picture, but these files make several; leave it out or draw them one by one")
     found = []
     for kind in kinds:
         same = [source for source in sources if source.kind == kind]
-        if kind in _EACH:
+        if kind in EACH:
             draw = _draw_slice if kind == "slice" else _draw_surface
             found += [draw(source.path, options) for source in same]
         else:
             found.append((_draw_together(same, kind, options), _name(same[0], kind)))
     return found
-
-
-def _check(options: Options) -> None:
-    if options.kind is not None and options.kind not in KINDS:
-        raise PlotError(f"--kind {options.kind}: expected one of {', '.join(KINDS)}")
-    if options.axis is not None and options.axis not in AXES:
-        raise PlotError(f"axis must be x, y or z (found {options.axis!r})")
-    for text in options.slopes:
-        slope(text)
-    if options.range is not None and not options.range[0] < options.range[1]:
-        raise PlotError(f"--range takes two rising numbers (found {options.range[0]:g} {options.range[1]:g})")
-
-
-def _check_used(options: Options, kinds: Sequence[Kind]) -> None:
-    for name in options.given():
-        if not any(name in _USED[kind] for kind in kinds):
-            users = [one for one in KINDS if name in _USED[one]]
-            flag = _FLAGS.get(name, f"--{name}")
-            raise PlotError(
-                f"{flag} is for pictures of the kind {' or '.join(users)}; this is a {' and a '.join(kinds)}"
-            )
-    for name in ("steps", "times"):
-        for kind in _EACH.intersection(kinds):
-            if len(getattr(options, name)) > 1:
-                raise PlotError(f"{_FLAGS[name]}: a {kind} shows one step")
-    if options.steps and options.times:
-        raise PlotError("steps are given by --step or by --time; leave one of them out")
-    if options.slopes and not (options.loglog or "spectrum" in kinds):
-        raise PlotError("--slope is a line between two logarithmic axes; add --loglog")
 
 
 # ---- what files are --------------------------------------------------------------------------------------------------
@@ -325,7 +235,7 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
     if kind == "channel":
         several = [one for source in sources for one in _profiles(source.path, source.label, options)]
         return draw_channel(several, options.reference)
-    whole = not (options.columns or options.x or options.log or options.loglog or options.range)
+    whole = not (options.columns or options.x or options.log or options.loglog or options.range or options.crop)
     runs = {source.label: source.run for source in sources if source.run is not None}
     if kind == "time-series" and whole and len(runs) == len(sources):
         for source in sources:
@@ -340,7 +250,7 @@ def _draw_together(sources: Sequence[_Source], kind: Kind, options: Options) -> 
     curves = [curve for source in sources for curve in source.curves()]
     both = options.loglog or kind == "spectrum"
     slopes = tuple(slope(text) for text in options.slopes) if both else ()
-    return draw_curves(curves, Scales(both, both or options.log, slopes, options.range))
+    return draw_curves(curves, Scales(both, both or options.log, slopes, options.range, options.crop))
 
 
 def _check_rows(source: _Source) -> None:
@@ -397,6 +307,10 @@ def _one(given: Sequence[Any]) -> Any:
     return given[0] if given else None
 
 
+def _look(options: Options) -> Look:
+    return Look(options.range, options.colours, options.crop)
+
+
 def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
     step, time = _one(options.steps), _one(options.times)
     with open_stored(path, options.grid) as stored:
@@ -408,16 +322,15 @@ def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
         if name is not None:
             if options.axis is not None or options.index is not None or options.at is not None:
                 raise PlotError(f"{stored.path}: '{name}' has two dimensions; leave --axis, --index and --at out")
-            shades = Shades(options.range, options.colours)
             return arrays.draw_table(
-                one, name, shades
+                one, name, _look(options)
             ), f"{path.stem}-{name}-step{stored.steps.position_of(one.index)}.png"
     plane = read_plane(
         path, options.field, axis=options.axis, index=options.index, at=options.at, step=step, time=time,
         grid=options.grid,
     )  # fmt: skip
     return draw_plane(
-        plane, Shades(options.range, options.colours)
+        plane, _look(options)
     ), f"{path.stem}-{in_name(plane.field)}-{plane.axis}{plane.index}-step{plane.step}.png"
 
 

@@ -17,7 +17,7 @@ from tailrace.pictures.colours import NO_SIGN, default_name
 
 from .quantities import Quantity, quantity
 from .stored import chosen_steps, open_stored
-from .style import AXES, IMAGE_STYLE, TITLE, PlotError, plain
+from .style import AXES, IMAGE_STYLE, TITLE, Crop, PlotError, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,20 +136,22 @@ def _node(
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Shades:
-    """How values become colours.
+class Look:
+    """What is shown of a plane, and how its values become colours.
 
     :param limits: the values of the first and the last colour; None: by the values.
     :param colours: a colour map of matplotlib; "": by the limits.
+    :param crop: the part that is shown; None: all of it.
     :param compared: it is one of several pictures, whose bars look the same.
     """
 
     limits: tuple[float, float] | None = None
     colours: str = ""
+    crop: Crop | None = None
     compared: bool = False
 
 
-def draw_plane(plane: Plane, shades: Shades | None = None) -> Figure:
+def draw_plane(plane: Plane, look: Look | None = None) -> Figure:
     """The figure of a plane, with its coordinates, its place and its time.
 
     :raises PlotError: it has no finite value, or there is no such colour map.
@@ -157,15 +159,23 @@ def draw_plane(plane: Plane, shades: Shades | None = None) -> Figure:
     across, up = (name for name in AXES if name != plane.axis)
     known = plane.coordinates
     places = dict(zip(AXES, known, strict=True)) if known else {}
-    rows, columns = plane.values.shape
-    ends = [edges_of(places[name]) if known else np.arange(n + 1) - 0.5 for name, n in ((across, columns), (up, rows))]
     where = f"{plane.axis} = {places[plane.axis][plane.index]:.4g}" if known else f"{plane.axis} node {plane.index}"
     unit = "" if known else " (node)"
     title = f"{plane.field} at {where}, t = {plane.time:.4g}"
     return draw_image(
-        plane.values, ends[0], ends[1], (across + unit, up + unit), title, positive=plane.positive, units=plane.units,
-        proportional=True, shades=shades,
+        plane.values, *_edges(plane), (across + unit, up + unit), title, positive=plane.positive, units=plane.units,
+        proportional=True, look=look,
     )  # fmt: skip
+
+
+def _edges(plane: Plane) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Those of the pixels, across and up; without coordinates by the numbers of the nodes."""
+    (across, columns), (up, rows) = zip(
+        [axis for axis in AXES if axis != plane.axis], reversed(plane.values.shape), strict=True
+    )
+    if plane.coordinates is None:
+        return np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
+    return edges_of(plane.coordinates[AXES.index(across)]), edges_of(plane.coordinates[AXES.index(up)])
 
 
 def draw_image(
@@ -178,7 +188,7 @@ def draw_image(
     positive: bool = False,
     units: str = "",
     proportional: bool = False,
-    shades: Shades | None = None,
+    look: Look | None = None,
 ) -> Figure:
     """A two-dimensional array as a picture.
 
@@ -187,7 +197,10 @@ def draw_image(
     :param positive: values cannot be negative.
     :param proportional: both directions are lengths.
     """
-    colours, low, high, extend = _colours(values, title, positive, shades or Shades())
+    look = look or Look()
+    if look.crop is not None:
+        values, across, up = _cropped(values, across, up, look.crop)
+    colours, low, high, extend = _colours(values, title, positive, look)
     width, height = across[-1] - across[0], up[-1] - up[0]
     proportional = proportional and min(values.shape) > 1 and max(width, height) <= _LONGEST * min(width, height)
     with rc_context(IMAGE_STYLE):
@@ -215,6 +228,26 @@ def draw_image(
     return figure
 
 
+def _cropped(
+    values: NDArray[Any], across: NDArray[Any], up: NDArray[Any], crop: Crop
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The pixels whose middle is inside, and their edges."""
+    kept = []
+    for edges, first, last in ((across, *crop[:2]), (up, *crop[2:])):
+        middle = 0.5 * (edges[1:] + edges[:-1])
+        inside = np.flatnonzero((middle >= first) & (middle <= last))
+        if not len(inside):
+            there = " ".join(f"{end:.4g}" for one in (across, up) for end in (one[0], one[-1]))
+            raise PlotError(f"--crop {' '.join(f'{end:g}' for end in crop)}: has no point; the whole is {there}")
+        kept.append(slice(int(inside[0]), int(inside[-1]) + 1))
+    columns, rows = kept
+    return (
+        values[rows, columns],
+        across[columns.start : columns.stop + 1],
+        up[rows.start : rows.stop + 1],
+    )
+
+
 def edges_of(points: NDArray[Any]) -> NDArray[Any]:
     """The edges of pixels that are centred on points: half a spacing beyond the first and the last."""
     if len(points) == 1:
@@ -233,27 +266,27 @@ def _figure_size(width: float, height: float) -> tuple[float, float]:
     return max(3.2, width * scale) + 1.3, max(1.4, height * scale) + 0.8
 
 
-def _colours(values: NDArray[Any], title: str, positive: bool, shades: Shades) -> tuple[str, float, float, str]:
+def _colours(values: NDArray[Any], title: str, positive: bool, look: Look) -> tuple[str, float, float, str]:
     """Colour map and limits, and at which ends values are beyond them."""
-    if shades.colours and shades.colours not in colormaps:
-        near = difflib.get_close_matches(shades.colours, list(colormaps), n=1)
+    if look.colours and look.colours not in colormaps:
+        near = difflib.get_close_matches(look.colours, list(colormaps), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise PlotError(f"--colours {shades.colours}: is no colour map of matplotlib{hint}")
+        raise PlotError(f"--colours {look.colours}: is no colour map of matplotlib{hint}")
     colours, low, high, extend = _by_values(values, title, positive)
-    if shades.limits is not None:
-        low, high = shades.limits
+    if look.limits is not None:
+        low, high = look.limits
         finite = values[np.isfinite(values)]
         colours = colours if positive else default_name((low, high))
-        extend = "both" if shades.compared else _extend(bool(finite.min() < low), bool(finite.max() > high))
-    return shades.colours or colours, low, high, extend
+        extend = "both" if look.compared else _extend(bool(finite.min() < low), bool(finite.max() > high))
+    return look.colours or colours, low, high, extend
 
 
-def limits_of(plane: Plane) -> tuple[float, float]:
-    """The values of the first and the last colour, where none are given.
-
-    :raises PlotError: it has no finite value.
-    """
-    _, low, high, _ = _by_values(plane.values, plane.field, plane.positive)
+def limits_of(plane: Plane, crop: Crop | None = None) -> tuple[float, float] | None:
+    """The values of the first and the last colour, where none are given; None if what is shown has no finite value."""
+    values = plane.values if crop is None else _cropped(plane.values, *_edges(plane), crop)[0]
+    if not np.isfinite(values).any():
+        return None
+    _, low, high, _ = _by_values(values, plane.field, plane.positive)
     return low, high
 
 

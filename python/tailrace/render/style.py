@@ -14,6 +14,7 @@ from tailrace.files.whole import drafted
 from tailrace.text import visible
 
 AXES = ("x", "y", "z")
+Crop = tuple[float, float, float, float]  # left, right, bottom, top
 FORMATS = (".png", ".pdf", ".svg")
 # Colours that can be distinguished in grey and with every kind of colour vision (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -79,7 +79,7 @@ def render(request: RenderRequest, comm: MPI.Comm) -> int:
     if comm.rank == 0:
         for one in drawn:
             one.report()
-    return 1 if any(one.left_out for one in drawn) else 0
+    return 1 if any(one.incomplete for one in drawn) else 0
 
 
 def _opened(

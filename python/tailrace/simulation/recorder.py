@@ -128,6 +128,11 @@ class Recorder:
                 with self._timed(consumer.phase):
                     consumer.close()
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether pictures or pipelines are missing. Local."""
+        return any(consumer.incomplete for consumer in self.consumers)
+
     def sum_up(self, seconds: Mapping[str, float], total: float, waited: float) -> None:
         """Print a table of the time of the run.
 

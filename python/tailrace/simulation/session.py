@@ -80,6 +80,7 @@ class RunSession:
         self.state = SessionState.CLOSED
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
         self.stopped = False  # on request, by a signal
+        self.incomplete = False  # something is missing of what was to be made beside the flow
         self._simulation, self._callbacks, self._rhythm = simulation, callbacks, rhythm
         self._history, self._show = history, show
         self._live: Live | None = None
@@ -118,6 +119,7 @@ class RunSession:
             recorder = self._recorder if self.state is SessionState.OPEN else None
             if recorder is not None:
                 recorder.close()
+                self.incomplete = recorder.incomplete
             self._alone.Free()
         finally:
             self.state, self._live = SessionState.CLOSED, None

@@ -153,7 +153,8 @@ class Simulation(CheckpointedModel):
     def run(self) -> int:
         """Step to the end of the case, or until a signal asks to stop, and do everything that the case asks for.
 
-        :returns: the exit code of the program: 0 done, 143 stopped on request after a checkpoint.
+        :returns: the exit code of the program: 0 done, 1 done but pictures or pipelines failed, which were told, 143
+            stopped on request after a checkpoint.
         :raises InputError: results of an earlier run, or other files, are where this run writes.
         :raises FlowError: the flow is not finite any more.
         :raises AnalysisError: a script or a callback failed, and its errors stop the run.
@@ -169,7 +170,9 @@ class Simulation(CheckpointedModel):
         with self._open(show=True):
             for _ in self.steps():
                 pass
-        return STOPPED if self.stopped else 0
+        if self.stopped:
+            return STOPPED
+        return 1 if self._session is not None and self._session.incomplete else 0
 
     def __enter__(self) -> Self:
         """Open all that the case writes, and do what is due in the present state. Errors are those of `run`."""
@@ -260,7 +263,7 @@ def run(case: Case, *, resume: bool = False, change: bool = False, overwrite: bo
 
     :param resume, change: as in `Simulation`.
     :param overwrite: results of an earlier run may be replaced.
-    :returns: the exit code: 0 done, 143 stopped on request (SIGTERM, Ctrl-C) after a checkpoint.
+    :returns: the exit code, see `Simulation.run`.
     :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
 
     >>> grid = {"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3}

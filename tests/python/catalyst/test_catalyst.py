@@ -174,7 +174,7 @@ def test_what_fails_costs_a_step_and_the_run_goes_on(tmp_path):
     with (tmp_path / "flow.py").open("a") as file:
         file.write("\n\ndef own(step):\n    return 2 * step['uy']\n")
     result = mpi_run.tailrace("run", path, cwd=tmp_path, ranks=2)
-    assert result.code == 0 and "this is a defect" not in result.text, result.text
+    assert result.code == 1 and "this is a defect" not in result.text, result.text
     assert (
         f"catalyst 'raises' of step 2 is left out: {tmp_path}/raises.py, line 9: ValueError: no such luck"
         in result.text
@@ -196,7 +196,7 @@ def test_without_a_display_and_without_xvfb(tmp_path):
             (programs / path.name).symlink_to(path)
     more = {"PATH": f"{programs}", "DISPLAY": ""}
     result = mpi_run.finish(mpi_run.start(mpi_run.tailrace_command("run", "case.toml"), tmp_path, more), 60)
-    assert result.code == 0, result.text
+    assert result.code == 1, result.text
     words = "warning: catalyst 'pipeline' is switched off: this ParaView draws on a display only, and there is none"
     assert words in result.out and "install Xvfb" in result.out, result.text
 
@@ -204,7 +204,7 @@ def test_without_a_display_and_without_xvfb(tmp_path):
 def test_a_full_disk(tmp_path, small_disk):
     path = case_of(tmp_path, BLOCK + f'out = "{small_disk("8k")}"\n')
     result = mpi_run.tailrace("run", path, cwd=tmp_path, ranks=2)
-    assert result.code == 0, result.text
+    assert result.code == 1, result.text
     assert "catalyst 'pipeline' of step 2 is left out: vtkPNGWriter" in result.out, result.text
     assert "Ran out of disk space" in result.out and "3 executions of 'pipeline' failed" in result.out, result.text
 

@@ -79,7 +79,7 @@ def test_a_run_goes_on_where_there_is_no_paraview(tmp_path, ranks):
     path = cases.write_case(tmp_path, "mixed", steps=2, extra='[[catalyst]]\nscript = "p.py"\nevery = 1\n')
     command = mpi_run.tailrace_command("run", path, ranks=ranks)
     result = mpi_run.finish(mpi_run.start(command, tmp_path, {"TAILRACE_PARAVIEW": str(tmp_path)}), 60)
-    assert result.code == 0 and result.out.count("is switched off") == 1, result.text
+    assert result.code == 1 and result.out.count("is switched off") == 1, result.text
     assert "catalyst 'p' is switched off: there is no ParaView; install ParaView with Python and MPI" in result.out
     assert (tmp_path / "catalyst/p.jsonl").read_text().count("\n") == 1
 

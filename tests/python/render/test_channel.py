@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tailrace as tr
-from tailrace.render.plot import Options, figures, plot
+from tailrace.render.options import Options
+from tailrace.render.plot import figures, plot
 from tailrace.render.style import PlotError
 
 BOX = tr.UniformGrid((8, 9, 10), spacing=(1.0, 1.0, 1.0), boundaries=("periodic",) * 3)

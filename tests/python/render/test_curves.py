@@ -7,8 +7,9 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, write
+from tailrace.render.options import Options
 from tailrace.render.others import others
-from tailrace.render.plot import Options, figures, plot
+from tailrace.render.plot import figures, plot
 from tailrace.render.style import PlotError
 
 N = (16, 12, 20)  # x, y, z

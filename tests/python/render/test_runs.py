@@ -10,7 +10,8 @@ import pytest
 
 from tailrace.case.case import ConfigError
 from tailrace.io.time_series import COLUMNS, TimeSeries
-from tailrace.render.plot import Options, figures, plot
+from tailrace.render.options import Options
+from tailrace.render.plot import figures, plot
 from tailrace.render.style import PlotError, save
 
 SAMPLE = Path(__file__).parents[2] / "data" / "xcompact3d" / "tgv33"

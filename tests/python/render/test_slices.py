@@ -12,8 +12,9 @@ import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, exact_vorticity, write
 from tailrace.core import InputError, IoError
 from tailrace.io.engines import STORING
-from tailrace.render.plot import Options, figures, film
-from tailrace.render.slices import Plane, Shades, _colours, draw_plane, read_plane
+from tailrace.render.options import Options
+from tailrace.render.plot import figures, film
+from tailrace.render.slices import Look, Plane, _colours, draw_plane, read_plane
 from tailrace.render.style import PlotError
 from tailrace.steps.stored_step import StoredStep
 
@@ -181,13 +182,13 @@ def test_a_grid_file_makes_a_series_one_of_fields(tmp_path):
 def test_a_field_that_is_zero_but_in_a_few_points_is_seen():
     values = np.zeros(10_000)
     values[7] = -1e-3
-    assert _colours(values, "field", False, Shades())[1:3] == (-1e-3, 0.0)
+    assert _colours(values, "field", False, Look())[1:3] == (-1e-3, 0.0)
 
 
 def test_an_undershoot_is_no_change_of_sign():
     dye = np.linspace(-1e-17, 1, 100)
-    assert _colours(dye, "dye", False, Shades())[0] == "viridis"
-    assert _colours(dye - 0.3, "dye", False, Shades())[0] == "RdBu_r"
+    assert _colours(dye, "dye", False, Look())[0] == "viridis"
+    assert _colours(dye - 0.3, "dye", False, Look())[0] == "RdBu_r"
 
 
 def test_a_range_and_colours_of_the_user(flow):
@@ -202,6 +203,27 @@ def test_a_range_and_colours_of_the_user(flow):
         (Options(colours="virids"), "did you mean viridis"),
         (Options(range=(1.0, 0.0)), "two rising numbers"),
         (Options(kind="isosurface", range=(0.0, 1.0)), "--range is for pictures of the kind"),
+    ]:
+        with pytest.raises(PlotError, match=said):
+            figures([flow], wrong)
+
+
+def test_a_part_of_a_slice_and_of_curves(flow):
+    """The nodes inside, at their places, in colours of their own values."""
+    ((figure, _),) = figures([flow], Options(field="uy", axis="z", index=2, crop=(1.0, 3.0, 2.0, 4.5)))
+    (image,) = figure.axes[0].images
+    inside = [np.flatnonzero((one >= low) & (one <= high)) for one, low, high in ((X, 1.0, 3.0), (Y, 2.0, 4.5))]
+    np.testing.assert_array_equal(image.get_array(), arrays(2)["uy"][2][np.ix_(inside[1], inside[0])])
+    half = np.array(GRID.spacing[:2]) / 2
+    ends = [X[inside[0][0]], X[inside[0][-1]], Y[inside[1][0]], Y[inside[1][-1]]]
+    np.testing.assert_allclose(image.get_extent(), np.array(ends) + np.array([-1, 1, -1, 1]) * half[[0, 0, 1, 1]])
+    ((figure, _),) = figures([flow], Options(field="uy", kind="histogram", crop=(-0.5, 0.5, 0.0, 2.0)))
+    assert figure.axes[0].get_xlim() == (-0.5, 0.5) and figure.axes[0].get_ylim() == (0.0, 2.0)
+    for wrong, said in [
+        (Options(crop=(3.0, 1.0, 0.0, 1.0)), "rising in both directions"),
+        (Options(crop=(90.0, 91.0, 0.0, 1.0)), "has no point; the whole is"),
+        (Options(kind="isosurface", crop=(0.0, 1.0, 0.0, 1.0)), "--crop is for pictures of the kind"),
+        (Options(kind="histogram", crop=(0.0, 1.0, 0.0, 1.0), range=(0.0, 1.0)), "leave one of them out"),
     ]:
         with pytest.raises(PlotError, match=said):
             figures([flow], wrong)
