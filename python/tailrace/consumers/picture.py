@@ -17,11 +17,12 @@ from tailrace.files.whole import drafted
 from tailrace.io.time_series import TimeSeries, last_step, read_time_series
 from tailrace.parallel import on_root
 from tailrace.pictures.database import Database
+from tailrace.pictures.drawing import Drawing
 from tailrace.pictures.film import Film
 from tailrace.pictures.frame import DARK, LIGHT, Theme
 from tailrace.pictures.painter import PainterError
 from tailrace.pictures.quantity import Function
-from tailrace.pictures.scene import Drawing, Layer, Scene
+from tailrace.pictures.scene import Layer, Scene
 from tailrace.text import duration
 from tailrace.text import size as size_of
 
@@ -81,6 +82,7 @@ class Picture(Consumer):
             self._off = str(error)
             say(f"warning: picture '{section.name}' is switched off: {error}")
         self.left_out, self._drawn = 0, 0
+        self._drawn_now: tuple[int, float] | None = None  # the step whose pictures are being drawn, and its time
         self._last = on_root(self._comm, lambda: last_step(section.table_path) if resumed is not None else None)
 
     def _open(self, resumed: int | None) -> None:
@@ -94,42 +96,58 @@ class Picture(Consumer):
             self._database = Database(section.database_path, list(self._variants[0][0]), resumed)
 
     def take(self, step: Step) -> None:
-        """Draw a step, if the table does not have it."""
+        """Begin to draw a step, if the table does not have it; its picture is written when the next one begins."""
+        self._end()
         if self._off or (self._last is not None and step.index <= self._last):
             return
         try:
-            images = self._drawing.draw_all(step, [*self._usual, *(one for _, one in self._variants)])
+            self._drawing.begin(step, [*self._usual, *(one for _, one in self._variants)])
         except (PainterError, InputError) as error:
-            self.left_out += 1
-            self._say(f"warning: picture '{self._section.name}' of step {step.index} is left out: {error}")
+            self._leave_out(step.index, error)
             return
         for line in self._drawing.remarks():
             self._say(f"warning: picture '{self._section.name}' of step {step.index}: {line}")
+        self._drawn_now = (step.index, step.time)
+
+    def _end(self) -> None:
+        """Wait for the pictures of the last step that was taken, and write them."""
+        if self._drawn_now is None:
+            return
+        (index, time), self._drawn_now = self._drawn_now, None
         try:
-            on_root(self._comm, lambda: self._write(step, [image for image in images if image is not None]))
+            images = self._drawing.end()
+        except PainterError as error:
+            self._leave_out(index, error)
+            return
+        try:
+            on_root(self._comm, lambda: self._write(index, time, [image for image in images if image is not None]))
         except (Error, OSError) as error:
             self._off = str(error)
-            self._say(f"warning: picture '{self._section.name}' is switched off at step {step.index}: {error}")
-        self._last = step.index
+            self._say(f"warning: picture '{self._section.name}' is switched off at step {index}: {error}")
+        self._last = index
 
-    def _write(self, step: Step, images: list[NDArray[np.uint8]]) -> None:
+    def _leave_out(self, index: int, error: Exception) -> None:
+        self.left_out += 1
+        self._say(f"warning: picture '{self._section.name}' of step {index} is left out: {error}")
+
+    def _write(self, index: int, time: float, images: list[NDArray[np.uint8]]) -> None:
         assert self._rows is not None
         if self._database is not None:
             values, pictures = [one for one, _ in self._variants], images[len(self._usual) :]
-            self._database.add(step.index, step.time, list(zip(values, pictures, strict=True)))
+            self._database.add(index, time, list(zip(values, pictures, strict=True)))
         for image in images[: len(self._usual)]:
-            self._write_usual(step, image)
+            self._write_usual(index, image)
         self._drawn += 1
-        self._rows.append({"step": step.index, "time": step.time})
+        self._rows.append({"step": index, "time": time})
 
-    def _write_usual(self, step: Step, image: NDArray[np.uint8]) -> None:
+    def _write_usual(self, index: int, image: NDArray[np.uint8]) -> None:
         if self._section.png:
             from PIL import Image
             from PIL.PngImagePlugin import PngInfo
 
             about = PngInfo()
             about.add_text("Software", "Tailrace picture")
-            path = self._section.png_path(step.index)
+            path = self._section.png_path(index)
             if reason := why_foreign(path, PICTURE):
                 raise InputError(reason)
             with drafted(path, ending=".png") as draft:
@@ -155,6 +173,7 @@ class Picture(Consumer):
 
     def flush(self) -> None:
         """Wait until the film and the table are on the disk."""
+        self._end()
         if not self._off:
             on_root(self._comm, self._sync)
 
@@ -168,6 +187,7 @@ class Picture(Consumer):
 
     def close(self) -> None:
         """Complete the film. Closing twice does nothing."""
+        self._end()
         self._drawing.close()
         film, rows, self._rows = self._film, self._rows, None
         database, self._database = self._database, None

@@ -83,8 +83,10 @@ class Neighbours:
             theirs = [node % size for node in self._wanted(d, box)]
             mine = [node - first for node in theirs if first <= node < first + n]
             if rank == self._comm.rank:
-                at = [k for k, node in enumerate(nodes) if first <= node % size < first + n]
-                _planes(out, axis)[at] = _planes(values, axis)[mine]
+                if n:
+                    _planes(out, axis)[nodes.index(first) : nodes.index(first) + n] = _planes(values, axis)
+                beyond = [k for k, node in enumerate(nodes) if first <= node % size < first + n and node % size != node]
+                _planes(out, axis)[beyond] = _planes(values, axis)[[nodes[k] % size - first for k in beyond]]
                 continue
             if mine:
                 packed = np.ascontiguousarray(_planes(values, axis)[mine])

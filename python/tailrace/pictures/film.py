@@ -37,7 +37,7 @@ FORMATS = {
     "mp4": _Format(
         "libx264",
         {"movflags": "frag_every_frame+empty_moov+default_base_moof", "flush_packets": "1"},
-        {"tune": "zerolatency", "bf": "0", "preset": "fast", "crf": "20", "g": "50"},
+        {"tune": "zerolatency", "bf": "0", "preset": "veryfast", "crf": "20", "g": "50"},
     ),
     "webm": _Format(
         "libvpx-vp9",

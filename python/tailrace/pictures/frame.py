@@ -86,9 +86,10 @@ def _straight(image: NDArray[np.uint8]) -> Any:
     """An image whose opacity, if it has one, multiplies its colours no more."""
     from PIL import Image
 
+    if image.shape[2] == 3:
+        return Image.fromarray(image)
     found = image.astype(np.float32)
-    if image.shape[2] == 4:
-        found[..., :3] *= 255 / np.maximum(found[..., 3:], 1)
+    found[..., :3] *= 255 / np.maximum(found[..., 3:], 1)
     return Image.fromarray(np.minimum(np.round(found), 255).astype(np.uint8))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -27,42 +28,67 @@ class Painter:
         self._folder = tempfile.TemporaryDirectory(prefix="tailrace-picture-")
         self._program: subprocess.Popen[str] | None = None
         self._failure = ""  # why an array could not be handed over
+        self._rooms: dict[str, Any] = {}
 
     def keep(self, name: str, values: Any) -> str:
-        """Hand over an array; returns its name in a request. What fails is raised by `draw`."""
+        """Hand over an array; returns its name in a request. What fails is raised by `answer`."""
         try:
-            np.save(Path(self._folder.name) / f"{name}.npy", values)
+            self._room(name, np.asarray(values))[...] = values
         except OSError as error:
             self._failure = self._failure or f"cannot write to {self._folder.name}: {error.strerror or error}"
         return f"{name}.npy"
 
-    def draw(self, request: dict[str, Any]) -> tuple[Any, Any]:
-        """Colours (rows, columns, 3) and depths (rows, columns) of a request.
+    def _room(self, name: str, values: Any) -> Any:
+        """A file in memory for an array, which is the same for every picture: a new one costs more than its values."""
+        known = self._rooms.get(name)
+        if known is None or (known.shape, known.dtype) != (values.shape, values.dtype):
+            path = Path(self._folder.name) / f"{name}.npy"
+            path.unlink(missing_ok=True)  # the program may still have the old one
+            known = np.lib.format.open_memmap(path, "w+", values.dtype, values.shape)
+            with path.open("r+b") as file:  # a full disk is an error here, and would be a signal below
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+            self._rooms[name] = known
+        return known
+
+    def ask(self, request: dict[str, Any]) -> None:
+        """Have a request drawn, while the caller goes on. What fails is raised by `answer`."""
+        try:
+            program = self._program = self._program or self._begin()
+            assert program.stdin is not None
+            program.stdin.write(json.dumps(request) + "\n")
+            program.stdin.flush()
+        except PainterError as error:
+            self._failure = self._failure or str(error)
+        except OSError:  # it has ended, which `answer` sees
+            pass
+
+    def answer(self) -> tuple[Any, Any]:
+        """Wait for the last request: colours (rows, columns, 3) and depths (rows, columns), valid until the next one.
 
         :raises PainterError: VTK or its graphics library is missing or fails, or there is no space for the arrays. The
             next picture is tried again.
         """
-        failure, self._failure = self._failure, ""
+        program, failure, self._failure = self._program, self._failure, ""
+        answer = self._line(program) if program is not None else ""
         if failure:
             raise PainterError(failure)
-        program = self._program = self._program or self._begin()
-        assert program.stdin is not None and program.stdout is not None
-        try:
-            program.stdin.write(json.dumps(request) + "\n")
-            program.stdin.flush()
-            ready = select.select([program.stdout], [], [], _LIMIT)[0]
-            answer = program.stdout.readline() if ready else ""
-        except OSError:
-            answer = ""
         if not answer:
             raise PainterError(self._ended())
         if answer.strip():
             raise PainterError(answer.strip())
         folder = Path(self._folder.name)
         try:
-            return np.load(folder / "colours.npy"), np.load(folder / "depths.npy")
+            return np.load(folder / "colours.npy", "r"), np.load(folder / "depths.npy", "r")
         except (OSError, ValueError) as error:
             raise PainterError(f"cannot read what was drawn: {error}") from None
+
+    def _line(self, program: subprocess.Popen[str]) -> str:
+        assert program.stdout is not None
+        try:
+            ready = select.select([program.stdout], [], [], _LIMIT)[0]
+            return program.stdout.readline() if ready else ""
+        except OSError:
+            return ""
 
     def _begin(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-P", str(Path(__file__).with_name("painter_program.py")), self._folder.name]

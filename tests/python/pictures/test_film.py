@@ -123,6 +123,22 @@ def test_a_killed_run_leaves_a_film_and_goes_on(tmp_path):
     assert len(frames(tmp_path / "pictures/q.mp4")) == len(steps)
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGUSR1"])
+def test_a_signal_to_the_whole_job_costs_no_picture(tmp_path, name):
+    """Ctrl-C reaches the programs that draw as well, and batch systems send theirs to all processes."""
+    case = cases.write_case(tmp_path, "mixed", steps=100000, dt=1e-4, every=1000, extra=PICTURE)
+    job = mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path)
+    table, end = tmp_path / "pictures/q.csv", time.monotonic() + 60
+    while not table.exists() or len(read_time_series(table)["step"]) < 2:
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.05)
+    for number in [*mpi_run.rank_processes(job, "painter_program.py"), job.pid]:
+        os.kill(number, getattr(signal, name))
+    result = mpi_run.finish(job, 60)
+    assert result.code == 143 and "left out" not in result.text, result.text
+    due(tmp_path, list(range(0, last_step(tmp_path / "time_series.csv") + 1, 2)))
+
+
 @pytest.mark.parametrize(
     ("library", "words"),
     [

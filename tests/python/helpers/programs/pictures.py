@@ -8,8 +8,9 @@ import numpy as np
 
 import tailrace as tr
 from tailrace.fields.neighbours import Neighbours
-from tailrace.pictures.compose import compose
-from tailrace.pictures.scene import Drawing, Layer, Scene
+from tailrace.pictures.compose import Drawn, compose
+from tailrace.pictures.drawing import Drawing
+from tailrace.pictures.scene import Layer, Scene
 from tailrace.steps.step import Step
 
 SHAPE = (20, 15, 12)
@@ -64,7 +65,10 @@ def images(comm: Any, stretched: bool, kind: str = "opaque") -> list[Any] | None
         }
         drawing = Drawing(Scene(layers, (320, 200), title="waves", orbit=20.0, clear=kind == "clear", functions=own))
         try:
-            image = drawing.draw(step)
+            drawing.begin(step)
+            for field in fields.values():  # the flow goes on while programs draw
+                field.data[...] = np.nan
+            (image,) = drawing.end()
             found.append(None if image is None else image.tolist())
         finally:
             drawing.close()
@@ -96,6 +100,9 @@ class CountingRanks:
             self.moved += values.dtype.itemsize * (sum(counts) - counts[self.rank])
         self._comm.Alltoallv(sends, receives)
 
+    def allgather(self, one: Any) -> Any:
+        return self._comm.allgather(one)
+
     def Gatherv(self, values: Any, room: Any, root: int) -> None:  # noqa: N802
         self.moved += values.nbytes if self.rank != root else sum(room[1]) - room[1][root]
         self._comm.Gatherv(values, room, root=root)
@@ -111,11 +118,18 @@ def composed(comm: Any, blended: bool) -> list[float] | None:
     depths = random.random((comm.size, rows, columns), np.float32)
     order = [int(rank) for rank in random.permutation(comm.size)] if blended else None
     ranks = CountingRanks(comm)
-    found = compose(ranks, images[comm.rank], depths[comm.rank], order, shrink)
+    left, top, right, bottom = cut = (3 * comm.rank % 7, 5 * comm.rank % 11, columns - comm.rank, rows)
+    mine = images[comm.rank, top:bottom, left:right], depths[comm.rank, top:bottom, left:right]
+    background = [0, 0, 0, 0] if blended else [10, 20, 30]
+    found = compose(ranks, Drawn(cut, *mine), (columns, rows), background, order, shrink)
     moved = comm.gather(float(ranks.moved))
     if found is None:
         return None
     whole = np.zeros(images.shape[1:])
+    for rank in range(comm.size):  # a rank has drawn nothing outside its part
+        outside = np.ones((rows, columns), bool)
+        outside[5 * rank % 11 :, 3 * rank % 7 : columns - rank] = False
+        images[rank][outside], depths[rank][outside] = background, 1
     if order is None:
         whole = np.take_along_axis(images, depths.argmin(axis=0)[None, :, :, None], axis=0)[0].astype(float)
     for rank in order or ():
