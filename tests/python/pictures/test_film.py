@@ -280,3 +280,52 @@ def test_functions_and_expressions_of_users(tmp_path):
         inside, there = (imread(tmp_path / place / f"q-{step:06d}.png") for place in ("pictures", "after"))
         assert (inside != there).any(axis=2).mean() <= 1e-3
         assert (inside.reshape(-1, inside.shape[2]).std(axis=0) > 0.05).all()
+
+
+BODY = """
+[case]
+reynolds = 100.0
+flow = "uniform"
+[grid]
+points = [33, 24, 8]
+lengths = [8.0, 6.0, 2.0]
+boundaries = [["inflow", "outflow"], "periodic", "periodic"]
+[time]
+dt = 0.01
+steps = {steps}
+[boundary]
+x_lower = [1.0, 0.1, 0.0]
+[body]
+shape = "cylinder"
+centre = [3.0, 3.0]
+radius = 0.5
+[checkpoint]
+every = 2
+[[picture]]
+name = "q"
+every = 2
+size = [320, 200]
+png = true
+film = false
+layers = [
+    {{ surface = "vorticity", values = [0.7], colour = "uy", range = [-0.3, 0.3] }},
+    {{ slice = "ux", at = {{ z = 1.0 }}, range = [0.0, 1.5] }},
+]
+"""
+
+
+def test_around_a_body_on_any_ranks_and_after_a_restart(tmp_path):
+    """The pictures of a whole run on one rank, and of runs that are resumed on other numbers of ranks."""
+    for first, second in ((1, 1), (2, 3), (6, 2)):
+        place = tmp_path / str(first)
+        place.mkdir()
+        (place / "case.toml").write_text(BODY.format(steps=4 if first > 1 else 6))
+        result = mpi_run.tailrace("run", "case.toml", cwd=place, ranks=first)
+        assert result.code == 0, result.text
+        if first > 1:
+            more = mpi_run.tailrace("run", "case.toml", "--resume", "--set=time.steps=6", cwd=place, ranks=second)
+            assert more.code == 0, more.text
+        for step in (0, 2, 4, 6):
+            found, alone = (imread(tmp_path / str(ranks) / f"pictures/q-{step:06d}.png") for ranks in (first, 1))
+            assert (found != alone).any(axis=2).mean() <= 1e-3, (first, step)
+    assert (alone.std(axis=(0, 1)) > 0.05).all()
