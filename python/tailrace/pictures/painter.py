@@ -25,7 +25,7 @@ class Painter:
     """Draws with VTK in a process of its own, which starts at the first picture. Close it at the end."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="tailrace-picture-")
+        self._folder = tempfile.TemporaryDirectory(prefix="tailrace-picture-", ignore_cleanup_errors=True)
         self._program: subprocess.Popen[str] | None = None
         self._failure = ""  # why an array could not be handed over
         self._rooms: dict[str, Any] = {}
@@ -43,6 +43,7 @@ class Painter:
         known = self._rooms.get(name)
         if known is None or (known.shape, known.dtype) != (values.shape, values.dtype):
             path = Path(self._folder.name) / f"{name}.npy"
+            path.parent.mkdir(exist_ok=True)  # a program that ended has removed it
             path.unlink(missing_ok=True)  # the program may still have the old one
             known = np.lib.format.open_memmap(path, "w+", values.dtype, values.shape)
             with path.open("r+b") as file:  # a full disk is an error here, and would be a signal below
@@ -102,6 +103,7 @@ class Painter:
     def _ended(self) -> str:
         """Why the program does not answer; it is ended."""
         program, self._program = self._program, None
+        self._rooms.clear()
         assert program is not None
         code = program.poll()
         if code is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -27,10 +28,17 @@ class MissingError(RuntimeError):
 
 
 def main(folder: Path) -> None:
-    """Answer requests until standard input ends."""
+    """Answer requests until standard input ends, then remove the folder: a rank that is killed cannot."""
     os.nice(19)  # draw in the time that the ranks leave, also if they have all processors
     for name in ("SIGINT", "SIGTERM", "SIGUSR1"):  # of the whole job: its ranks still want the last picture
         signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        _serve(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _serve(folder: Path) -> None:
     canvas: Canvas | None = None
     for line in sys.stdin:
         try:
@@ -39,7 +47,10 @@ def main(folder: Path) -> None:
             answer = ""
         except (MissingError, OSError, ValueError, KeyError) as error:
             answer = str(error).replace("\n", " ") or type(error).__name__
-        print(answer, flush=True)
+        try:
+            print(answer, flush=True)
+        except BrokenPipeError:  # its rank has ended
+            return
 
 
 def _window_name() -> str:

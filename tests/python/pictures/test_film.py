@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -179,6 +181,28 @@ def test_a_program_that_draws_may_crash(tmp_path):
     os.kill(job.pid, signal.SIGINT)
     result = mpi_run.finish(job, 60)
     assert "is left out: the program that draws was ended by SIGSEGV" in result.text, result.text
+
+
+def test_a_rank_that_is_killed_leaves_no_files_of_its_pictures(tmp_path):
+    program = (
+        "import numpy, os, signal\n"
+        "from tailrace.pictures.painter import Painter, PainterError\n"
+        "painter = Painter()\n"
+        "painter.keep('values', numpy.ones(5))\n"
+        "painter.ask({'layers': []})\n"
+        "try:\n"
+        "    painter.answer()\n"
+        "except PainterError as error:\n"
+        "    assert 'background' in str(error), error\n"
+        "assert os.listdir(os.environ['TMPDIR'])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    end = time.monotonic() + 30
+    while list(tmp_path.iterdir()):
+        assert time.monotonic() < end, list(tmp_path.iterdir())
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
