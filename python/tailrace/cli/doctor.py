@@ -206,7 +206,8 @@ def _extras() -> list[Finding]:
     findings = []
     for module, use in (
         ("matplotlib", "tailrace plot"),
-        ("vtk", "isosurfaces of tailrace plot"),
+        ("vtk", "isosurfaces of tailrace plot, and pictures"),
+        ("bokeh", "tailrace live"),
     ):
         if importlib.util.find_spec(module) is None:
             findings.append(Finding(module, "not installed", "note", f"for {use}: pip install {module}"))

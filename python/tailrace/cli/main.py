@@ -29,6 +29,7 @@ from .bench import commands as cli_bench
 from .common import checkpoints_of_others, enter, fail, guarded, on_ranks, say, settle
 from .film import film
 from .flags import flags
+from .live import live
 from .new import new
 from .ranks import launch
 from .render import render
@@ -252,6 +253,9 @@ app.command()(render)
 
 
 app.command()(film)
+
+
+app.command()(live)
 
 
 app.add_typer(cli_catalyst.app, name="catalyst")

@@ -1,0 +1,116 @@
+"""The curves of the page: a column of every run over time, which grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bokeh.layouts import column
+from bokeh.models import ColumnDataSource, Select, Toggle
+from bokeh.plotting import figure
+
+from .choices import on_change, wrapped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .growing_table import Table
+    from .watched_run import WatchedRun
+
+_MOST = 4000  # points of a curve that travel: more than a screen shows
+_TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
+
+
+class CurvePanel:
+    """A figure with a choice of the column and of the axes, for one viewer.
+
+    :param root: the model that the page shows.
+    """
+
+    def __init__(self, runs: Sequence[WatchedRun], colours: Sequence[str]) -> None:
+        self._runs, self._colours = runs, colours
+        self._column = Select(title="Curve", options=[], width=320, name="column")
+        self._log_x, self._log_y = Toggle(label="log x", width=70), Toggle(label="log y", width=70)
+        self._sources = [ColumnDataSource({"x": [], "y": []}, name=f"curve {at}") for at in range(len(runs))]
+        self._sent: list[tuple[int, int]] = [(-1, 0) for _ in runs]  # of each run: which beginning, how many rows
+        self._figure = self._drawn()
+        self.root = column(wrapped(self._column, self._log_x, self._log_y), self._figure, sizing_mode="stretch_both")
+        on_change(self._column, "value", self._draw_again)
+        for toggle in (self._log_x, self._log_y):
+            on_change(toggle, "active", self._draw_again)
+
+    def _drawn(self) -> Any:
+        plot = figure(
+            x_axis_type="log" if self._log_x.active else "linear",
+            y_axis_type="log" if self._log_y.active else "linear",
+            x_axis_label="time", y_axis_label=self._column.value.rpartition(": ")[2] if self._column.value else "",
+            tools=_TOOLS, active_scroll="wheel_zoom", tooltips=[("time", "$x"), ("value", "$y")],
+            sizing_mode="stretch_both", min_height=320, output_backend="canvas",
+        )  # fmt: skip
+        for number, (run, source) in enumerate(zip(self._runs, self._sources, strict=True)):
+            colour = self._colours[number % len(self._colours)]
+            plot.line("x", "y", source=source, color=colour, line_width=2, legend_label=run.name)
+        plot.legend.visible = len(self._runs) > 1
+        plot.legend.click_policy = "hide"
+        return plot
+
+    def _draw_again(self) -> None:
+        self._figure = self._drawn()
+        self.root.children = [self.root.children[0], self._figure]
+        self._sent = [(-1, 0) for _ in self._runs]
+        self.update()
+
+    def update(self) -> None:
+        """Show the rows that were added."""
+        self._offer()
+        for number, run in enumerate(self._runs):
+            table, name = self._chosen(run)
+            if table is None:
+                continue
+            x, y = table.column("time"), table.column(name)
+            beginning, count = self._sent[number]
+            if beginning == table.beginning and count == len(x):
+                continue
+            source = self._sources[number]
+            if beginning == table.beginning and len(x) <= _MOST:
+                source.stream({"x": x[count:], "y": y[count:]})
+            else:
+                x, y = thinned(x, y)
+                source.data = {"x": x, "y": y}
+            self._sent[number] = (table.beginning, len(table.column("time")))
+
+    def _offer(self) -> None:
+        """All columns of the tables of all runs."""
+        names = [f"{name}: {one}" for run in self._runs for name, table in run.tables.items() for one in _shown(table)]
+        options = list(dict.fromkeys(names))
+        if options != self._column.options:
+            self._column.options = options
+            if self._column.value not in options and options:
+                usual = [name for name in options if name.endswith(": kinetic_energy")]
+                self._column.value = (usual or options)[0]
+
+    def _chosen(self, run: WatchedRun) -> tuple[Table | None, str]:
+        name, _, wanted = (self._column.value or "").rpartition(": ")
+        table = run.tables.get(name)
+        if table is None and len(run.tables) == 1 == len(self._runs[0].tables):  # files of other names
+            table = next(iter(run.tables.values()))
+        return (table, wanted) if table is not None and wanted in table.columns else (None, "")
+
+
+def _shown(table: Table) -> list[str]:
+    return [name for name in table.columns if name not in ("time", "step")] if "time" in table.columns else []
+
+
+def thinned(x: NDArray[Any], y: NDArray[Any], most: int = _MOST) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A curve of at most so many points that looks the same: of each part its least and its largest value."""
+    if len(x) <= most:
+        return x, y
+    edges = np.linspace(0, len(x), most // 2 + 1).astype(int)
+    kept = {0, len(x) - 1}
+    for first, last in pairwise(edges):
+        part = np.nan_to_num(y[first:last], nan=0.0)
+        kept |= {first + int(part.argmin()), first + int(part.argmax())}
+    at = np.array(sorted(kept))[:most]
+    return x[at], y[at]

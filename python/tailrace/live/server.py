@@ -1,0 +1,94 @@
+"""Serve the live page: on this machine alone, at an address that nobody can guess, and for reading only."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailrace.core import InputError
+
+from .watched_run import WatchedRun
+
+if TYPE_CHECKING:
+    from bokeh.document import Document
+    from bokeh.server.server import Server
+
+_LARGEST = 256 * 1024  # bytes of a message or a request of a browser
+_PERIOD = 1000  # milliseconds between two updates of a page
+
+
+class LivePage:
+    """The page of some runs, on a port.
+
+    :param paths: directories of runs, series, tables.
+    :param host: of the network that the page is served to; by default this machine alone.
+    :param port: 0: any that is free.
+    :raises InputError: a path does not exist, or the port is taken.
+    """
+
+    def __init__(self, paths: Sequence[Path], host: str = "127.0.0.1", port: int = 5006) -> None:
+        for path in paths:
+            if not path.exists():
+                raise InputError(f"{path}: there is no such file or directory")
+        self._runs = [WatchedRun(path) for path in paths]
+        self._token = secrets.token_urlsafe(18)
+        self._server = self._made(host, port)
+        _load_less(self._server)
+        self.port = int(self._server.port or 0)
+        self.address = f"http://{'localhost' if host == '127.0.0.1' else host}:{self.port}/{self._token}/"
+
+    def _made(self, host: str, port: int) -> Server:
+        from bokeh.server.server import Server
+
+        try:
+            return Server(
+                {"/": self._fill}, address=host, port=port, prefix=self._token, use_index=False, redirect_root=False,
+                allow_websocket_origin=sorted({"localhost", "127.0.0.1", host, socket.gethostname(), socket.getfqdn()}),
+                websocket_max_message_size=_LARGEST, websocket_compression_level=6, compress_response=True,
+                http_server_kwargs={
+                    "max_body_size": _LARGEST, "max_header_size": 16384, "idle_connection_timeout": 60,
+                    "body_timeout": 10,
+                },
+            )  # fmt: skip
+        except OSError as error:
+            raise InputError(f"port {port} of {host}: {error.strerror}; choose another by --port") from None
+
+    def _fill(self, document: Document) -> None:
+        """Make the page of a viewer, who has choices of their own."""
+        from .page import Page
+
+        page = Page(document, self._runs, self._update)
+        document.add_periodic_callback(page.update, _PERIOD)
+
+    def _update(self) -> None:
+        for run in self._runs:
+            run.update()
+
+    def run(self) -> None:
+        """Serve until the program is interrupted."""
+        self._server.start()
+        self._server.io_loop.start()
+
+    def stop(self) -> None:
+        """End `run`, from another thread or a signal."""
+        self._server.io_loop.add_callback_from_signal(self._end)
+
+    def _end(self) -> Any:
+        self._server.stop()
+        self._server.io_loop.stop()
+
+
+def _load_less(server: Server) -> None:
+    """Send browsers only the scripts that the page needs: formulas alone are twice as large as all others."""
+    application = server._tornado
+    usual = application.resources
+
+    def resources(absolute_url: str | bool | None = None) -> Any:
+        found = usual(absolute_url)
+        found.components = ["bokeh", "bokeh-widgets"]
+        return found
+
+    application.resources = resources

@@ -1,0 +1,108 @@
+"""What the page looks at: the directory of a run, a series, or a table."""
+
+from __future__ import annotations
+
+import time as clock
+from pathlib import Path
+
+from tailrace.core import Error, engine_at
+from tailrace.files.marks import TIME_SERIES, is_ours
+from tailrace.formats.recognise import format_in_child
+from tailrace.io.time_series import read_provenance
+
+from .growing_table import GrowingTable, NumbersOfSteps, Table
+
+_DEEP = 2  # directories below that of a run, in which its results are
+_MOST = 400  # files that are looked at
+_REST = 2.0  # seconds between two looks at the directory
+
+
+class WatchedRun:
+    """A run, whose results are found again and again as they appear.
+
+    :param path: a directory, a series of any engine or format, or a .csv table.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.resolve().name
+        self.tables: dict[str, Table] = {}
+        self.series: dict[str, Path] = {}
+        self.pictures: list[Path] = []
+        self.problems: dict[str, str] = {}  # files that cannot be read, and why
+        self._looked = 0.0
+        self._alone = path.is_file() or bool(
+            engine_at(str(path)) or format_in_child(path)
+        )  # not a directory of results
+
+    def update(self) -> None:
+        """Look for results, and read what tables have more."""
+        if clock.monotonic() - self._looked > _REST:
+            self._look()
+            self._looked = clock.monotonic()
+        for name, table in self.tables.items():
+            try:
+                table.update()
+                self.problems.pop(name, None)
+            except (Error, OSError, ValueError) as error:
+                self.problems[name] = str(error)
+
+    def _look(self) -> None:
+        pictures = []
+        for path in self._files():
+            name = self.path.name if path == self.path else str(path.relative_to(self.path))
+            if path.suffix == ".png":
+                pictures.append(path)
+            elif name not in self.tables and name not in self.series:
+                self._take(name, path)
+        self.pictures = sorted(pictures, key=_age)
+
+    def _files(self) -> list[Path]:
+        if self._alone:
+            return [self.path]
+        found: list[Path] = []
+        inside = [(self.path, 0)]
+        while inside and len(found) < _MOST:
+            directory, depth = inside.pop()
+            for path in sorted(directory.iterdir()):
+                if path.name.startswith(".") or path.name == "checkpoints":
+                    continue
+                if path.is_dir() and not engine_at(str(path)):
+                    if depth < _DEEP:
+                        inside.append((path, depth + 1))
+                else:
+                    found.append(path)
+        return found
+
+    def _take(self, name: str, path: Path) -> None:
+        try:
+            if path.is_file() and path.suffix == ".csv":
+                if is_ours(path, TIME_SERIES):
+                    self.tables[name] = GrowingTable(path)
+            elif path == self.path or engine_at(str(path)):
+                self.series[name] = path
+                self.tables[name] = NumbersOfSteps(path)
+        except (Error, OSError, ValueError) as error:
+            self.problems[name] = str(error)
+
+    def main(self) -> Table | None:
+        """The time series of the run, or what comes first."""
+        first = [table for name, table in self.tables.items() if name == "time_series.csv"]
+        return next(iter([*first, *self.tables.values()]), None)
+
+    def case(self) -> str:
+        """The text of the case of the run; empty where no table tells it."""
+        for table in self.tables.values():
+            if isinstance(table, GrowingTable):
+                try:
+                    if text := read_provenance(table.path).get("case", ""):
+                        return text
+                except (Error, OSError, ValueError):
+                    continue
+        return ""
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

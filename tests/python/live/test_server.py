@@ -1,0 +1,154 @@
+"""Who can see the page: who knows its address, from this machine, and nobody can change anything."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("bokeh")
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
+
+from helpers.harness import mpi_run
+from tailrace.io.time_series import TimeSeries
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("served") / "run"
+    directory.mkdir()
+    (directory.parent / "secret.csv").write_text("mine")
+    with TimeSeries(directory / "time_series.csv", columns=("step", "time", "<b>x</b>")) as out:
+        out.append({"step": 0, "time": 0.0, "<b>x</b>": 1.0})
+    return directory
+
+
+@pytest.fixture(scope="module")
+def address(place):
+    command = mpi_run.tailrace_command("live", "--port", "0", str(place))
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    yield program.stdout.readline().strip()
+    program.send_signal(signal.SIGINT)
+    assert program.wait(30) == 0
+    program.stdout.close()
+
+
+def ask(address, path, method="GET", **headers):
+    at = urlsplit(address)
+    line = http.client.HTTPConnection(at.hostname, at.port, timeout=30)
+    line.request(method, path, headers=headers)
+    answer = line.getresponse()
+    found = answer.status, answer.read()
+    line.close()
+    return found
+
+
+def test_only_who_knows_the_address_sees_anything(address):
+    path = urlsplit(address).path
+    assert ask(address, path)[0] == 200
+    wrong = path[:-2] + ("A" if path[-2] != "A" else "B") + "/"
+    for other in ("/", wrong, "/static/js/bokeh.min.js", f"{wrong}ws", f"{wrong}static/js/bokeh.min.js", "/metadata"):
+        assert ask(address, other)[0] == 404, other
+    for outside in ("..", "../..", "%2e%2e/%2e%2e", "..%2f..%2f..", "/etc/passwd", "js/../../../../../../etc/passwd"):
+        code, text = ask(address, f"{path}static/{outside}/secret.csv")
+        assert code in (403, 404) and b"mine" not in text, outside
+    for method in ("POST", "PUT", "DELETE"):
+        assert ask(address, path, method)[0] in (403, 405), method
+
+
+def test_requests_that_are_too_large_are_refused(address):
+    path = urlsplit(address).path
+    at = urlsplit(address)
+    with socket.create_connection((at.hostname, at.port), 30) as line:
+        line.sendall(b"GET " + path.encode() + b" HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000)
+        line.settimeout(30)
+        try:
+            answer = line.recv(1000)
+        except ConnectionResetError:
+            answer = b""
+    assert not answer or b" 4" in answer[:20]
+    assert ask(address, path)[0] == 200, "it goes on"
+
+
+def upgraded(address, origin):
+    """The answer to a script of a page of `origin` that asks for the socket of the page."""
+    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Origin": origin}
+    return ask(address, f"{urlsplit(address).path}ws", **headers, **{"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
+
+
+def answers_to(address, message):
+    """What follows on the socket of a page of our own: "closed", or what it says."""
+    at = urlsplit(address)
+    token = re.search(r'"token":"([^"]+)"', ask(address, at.path)[1].decode())[1]
+
+    async def run():
+        request = HTTPRequest(f"ws://{at.netloc}{at.path}ws", headers={"Origin": f"http://{at.netloc}"})
+        line = await websocket_connect(request, subprotocols=["bokeh", token])
+        first = await line.read_message()
+        if message is None:
+            line.close()
+        else:
+            await line.write_message(message)
+        while await line.read_message() is not None:  # until it is closed
+            pass
+        return first if message is None else "closed"
+
+    return asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_pages_of_others_cannot_connect(address):
+    assert "ACK" in answers_to(address, None), "a page of our own can"
+    at = urlsplit(address)
+    for origin in ("http://evil.example", f"http://evil.example:{at.port}", "null"):
+        assert upgraded(address, origin)[0] == 403, origin
+
+
+def test_a_message_that_is_too_large_ends_its_connection_only(address):
+    assert answers_to(address, "x" * 2**20) == "closed"
+    assert ask(address, urlsplit(address).path)[0] == 200
+
+
+def test_clients_that_say_nothing_keep_nobody_waiting(address):
+    at = urlsplit(address)
+    idle = [socket.create_connection((at.hostname, at.port), 30) for _ in range(300)]
+    try:
+        for line in idle:
+            line.sendall(b"GET / HTTP/1.1\r\nX-a: ")
+        begin = time.monotonic()
+        assert ask(address, at.path)[0] == 200
+        assert time.monotonic() - begin < 20
+    finally:
+        for line in idle:
+            line.close()
+
+
+def test_names_of_files_and_columns_are_text(address):
+    text = ask(address, urlsplit(address).path)[1].decode()
+    assert "<b>x</b>" not in text.replace(json.dumps("<b>x</b>"), "")
+
+
+def test_what_is_wrong_is_said(place, tmp_path):
+    missing = mpi_run.finish(mpi_run.start(mpi_run.tailrace_command("live", "nothing"), tmp_path), 60)
+    assert missing.code == 2 and "nothing: there is no such file or directory" in missing.err, missing.text
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        result = mpi_run.finish(mpi_run.start(mpi_run.tailrace_command("live", place, "--port", port), tmp_path), 60)
+    assert result.code == 2 and f"port {port}" in result.err and "--port" in result.err, result.text
+    block = tmp_path / "block"
+    block.mkdir()
+    (block / "bokeh.py").write_text("raise ImportError('none here')\n")
+    started = mpi_run.start(mpi_run.tailrace_command("live", place), tmp_path, {"PYTHONPATH": str(block)})
+    result = mpi_run.finish(started, 60)
+    assert result.code == 1 and "tailrace[live]" in result.err, result.text
+    assert [path.name for path in place.iterdir()] == ["time_series.csv"], "nothing is written"
