@@ -69,17 +69,19 @@ class CurvePanel:
             table, name = self._chosen(run)
             if table is None:
                 continue
-            x, y = table.column("time"), table.column(name)
-            beginning, count = self._sent[number]
-            if beginning == table.beginning and count == len(x):
+            (beginning, count), now = self._sent[number], table.beginning
+            if beginning == now and count == len(table):
                 continue
+            x, y = table.column("time"), table.column(name)
+            n = min(len(x), len(y))  # a row may have come between
+            x, y = x[:n], y[:n]
             source = self._sources[number]
-            if beginning == table.beginning and len(x) <= _MOST:
+            if beginning == now and len(x) <= _MOST:
                 source.stream({"x": x[count:], "y": y[count:]})
             else:
                 x, y = thinned(x, y)
                 source.data = {"x": x, "y": y}
-            self._sent[number] = (table.beginning, len(table.column("time")))
+            self._sent[number] = (now, n)
 
     def _offer(self) -> None:
         """All columns of the tables of all runs."""

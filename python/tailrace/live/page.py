@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bokeh.layouts import column
@@ -44,14 +44,9 @@ _BRIGHT = ("#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#D55E00", "#0072B2")  # 
 
 
 class Page:
-    """Everything that a viewer sees.
+    """Everything that a viewer sees."""
 
-    :param refresh: reads what runs have written since.
-    """
-
-    def __init__(self, document: Document, runs: Sequence[WatchedRun], refresh: Callable[[], None]) -> None:
-        self._refresh = refresh
-        refresh()
+    def __init__(self, document: Document, runs: Sequence[WatchedRun]) -> None:
         theme = _theme(document)
         paper, ink, name = _LOOKS[theme]
         later = document.add_next_tick_callback
@@ -80,7 +75,6 @@ class Page:
 
     def update(self) -> None:
         """Show what is new."""
-        self._refresh()
         for part in self._parts:
             part.update()
 

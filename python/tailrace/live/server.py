@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import InputError
@@ -34,6 +35,9 @@ class LivePage:
             if not path.exists():
                 raise InputError(f"{path}: there is no such file or directory")
         self._runs = [WatchedRun(path) for path in paths]
+        for run in self._runs:
+            run.update()
+        self._ends = Event()
         self._token = secrets.token_urlsafe(18)
         self._server = self._made(host, port)
         _load_less(self._server)
@@ -60,15 +64,18 @@ class LivePage:
         """Make the page of a viewer, who has choices of their own."""
         from .page import Page
 
-        page = Page(document, self._runs, self._update)
+        page = Page(document, self._runs)
         document.add_periodic_callback(page.update, _PERIOD)
 
-    def _update(self) -> None:
-        for run in self._runs:
-            run.update()
+    def _follow(self) -> None:
+        """Read what runs have written, again and again: a viewer never waits for a disk, and a disk for no viewer."""
+        while not self._ends.wait(_PERIOD / 1000):
+            for run in self._runs:
+                run.update()
 
     def run(self) -> None:
         """Serve until the program is interrupted."""
+        Thread(target=self._follow, name="follow", daemon=True).start()
         self._server.start()
         self._server.io_loop.start()
 
@@ -77,6 +84,7 @@ class LivePage:
         self._server.io_loop.add_callback_from_signal(self._end)
 
     def _end(self) -> Any:
+        self._ends.set()
         self._server.stop()
         self._server.io_loop.stop()
 

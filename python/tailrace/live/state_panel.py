@@ -42,11 +42,11 @@ class StatePanel:
         table = run.main()
         rows: list[tuple[str, str]] = []
         if table is not None:
-            last = {name: table.column(name) for name in _SHOWN if name in table.columns}
-            rows += [(name, f"{values[-1]:.6g}") for name, values in last.items() if len(values)]
+            last = table.last()
+            rows += [(name, f"{last[name]:.6g}") for name in _SHOWN if name in last]
             rows += [("last row", f"{duration(_age(table.path))} ago")]
-            if {"step", "time"} <= last.keys() and len(last["step"]):
-                rows += self._speed(run, float(last["step"][-1]), float(last["time"][-1]))
+            if {"step", "time"} <= last.keys():
+                rows += self._speed(run, last["step"], last["time"])
         rows += [(name, size_of(_size(path))) for name, path in sorted(run.series.items())]
         rows += [(f"problem: {name}", text) for name, text in run.problems.items()]
         lines = "".join(f"<tr><th scope=row>{plain(name)}</th><td>{plain(value)}</td></tr>" for name, value in rows)

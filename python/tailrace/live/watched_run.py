@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tailrace.core import Error, engine_at
@@ -30,21 +32,25 @@ class WatchedRun:
         self.pictures: list[Path] = []
         self.problems: dict[str, str] = {}  # files that cannot be read, and why
         self._looked = 0.0
-        self._alone = path.is_file() or bool(
-            engine_at(str(path)) or format_in_child(path)
-        )  # not a directory of results
+        found = path.is_file() or engine_at(str(path)) or format_in_child(path)
+        self._alone = bool(found)  # it is no directory of results
 
     def update(self) -> None:
-        """Look for results, and read what tables have more."""
+        """Look for results, and read what tables have more; in another thread than the pages, which see whole dicts."""
         if clock.monotonic() - self._looked > _REST:
-            self._look()
+            self._try(self.name, self._look)
             self._looked = clock.monotonic()
         for name, table in self.tables.items():
-            try:
-                table.update()
-                self.problems.pop(name, None)
-            except (Error, OSError, ValueError) as error:
-                self.problems[name] = str(error)
+            self._try(name, table.update)
+
+    def _try(self, name: str, work: Callable[[], None]) -> None:
+        told = {other: text for other, text in self.problems.items() if other != name}
+        try:
+            work()
+        except (Error, OSError, ValueError, RuntimeError) as error:
+            told[name] = str(error)
+        if told != self.problems:
+            self.problems = told
 
     def _look(self) -> None:
         pictures = []
@@ -53,7 +59,7 @@ class WatchedRun:
             if path.suffix == ".png":
                 pictures.append(path)
             elif name not in self.tables and name not in self.series:
-                self._take(name, path)
+                self._try(name, partial(self._take, name, path))
         self.pictures = sorted(pictures, key=_age)
 
     def _files(self) -> list[Path]:
@@ -74,15 +80,12 @@ class WatchedRun:
         return found
 
     def _take(self, name: str, path: Path) -> None:
-        try:
-            if path.is_file() and path.suffix == ".csv":
-                if is_ours(path, TIME_SERIES):
-                    self.tables[name] = GrowingTable(path)
-            elif path == self.path or engine_at(str(path)):
-                self.series[name] = path
-                self.tables[name] = NumbersOfSteps(path)
-        except (Error, OSError, ValueError) as error:
-            self.problems[name] = str(error)
+        if path.is_file() and path.suffix == ".csv":
+            if is_ours(path, TIME_SERIES):
+                self.tables = {**self.tables, name: GrowingTable(path)}
+        elif path == self.path or engine_at(str(path)):
+            self.series = {**self.series, name: path}
+            self.tables = {**self.tables, name: NumbersOfSteps(path)}
 
     def main(self) -> Table | None:
         """The time series of the run, or what comes first."""
