@@ -116,6 +116,7 @@ from .io.placement import (
 from .io.placement import (
     Region as Region,
 )
+from .live_page.shown import live as live
 from .simulation.simulation import Simulation as Simulation
 from .simulation.simulation import run as run
 from .steps.series import Series as Series

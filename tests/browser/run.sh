@@ -11,4 +11,4 @@ if ! command -v chromium >/dev/null; then
   "${sudo[@]}" apt-get update -qq
   "${sudo[@]}" apt-get install -y --no-install-recommends chromium
 fi
-.venv/bin/python -m pytest tests/python/live "$@"
+.venv/bin/python -m pytest tests/python/live_page "$@"

@@ -25,7 +25,7 @@ def live(
     For example: tailrace live . ; of several runs, the curves are over each other. Ctrl-C ends it.
     """
     try:
-        from tailrace.live.server import LivePage
+        from tailrace.live_page.server import LivePage
 
         page = LivePage(sources, host, port)
     except ImportError as error:

@@ -21,7 +21,7 @@ NAMES = """
     spectrum spectrum_1d correlation histogram joint_histogram
     plane line Probes spread Statistics
     Case load_case run Simulation Simulation.run Simulation.every Simulation.at Simulation.advance
-    Model RandomVelocity
+    Model RandomVelocity live
 """.split()  # noqa: SIM905 # a line for each subject
 
 

@@ -79,6 +79,10 @@ class Browser:
         elif event == "Network.webSocketCreated":
             self.asked.append(told["url"])
 
+    async def _close(self) -> None:
+        self._line.close()
+        await asyncio.sleep(0)
+
     def go(self, address: str) -> None:
         """Open a page."""
         self.call("Page.navigate", url=address)
@@ -107,8 +111,7 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._line.close()
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(self._close())  # in its loop: outside of one, another would be made
         self._loop.close()
         self._program.kill()
         self._program.wait()

@@ -18,6 +18,7 @@ pytest.importorskip("bokeh")
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
+import tailrace as tr
 from helpers.harness import mpi_run
 from tailrace.io.time_series import TimeSeries
 
@@ -100,6 +101,7 @@ def answers_to(address, message):
             await line.write_message(message)
         while await line.read_message() is not None:  # until it is closed
             pass
+        line.close()
         return first if message is None else "closed"
 
     return asyncio.run(asyncio.wait_for(run(), 60))
@@ -152,3 +154,17 @@ def test_what_is_wrong_is_said(place, tmp_path):
     result = mpi_run.finish(started, 60)
     assert result.code == 1 and "tailrace[live]" in result.err, result.text
     assert [path.name for path in place.iterdir()] == ["time_series.csv"], "nothing is written"
+
+
+def test_a_page_in_a_notebook(place):
+    view = tr.live(place)
+    try:
+        assert ask(view.address, urlsplit(view.address).path)[0] == 200
+        assert f'<iframe src="{view.address}"' in view._repr_html_()
+    finally:
+        view.close()
+    with pytest.raises(ConnectionRefusedError):
+        ask(view.address, "/")
+    view.close()
+    with pytest.raises(tr.InputError, match="no such file or directory"):
+        tr.live(place / "nothing")

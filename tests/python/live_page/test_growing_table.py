@@ -9,8 +9,8 @@ import tailrace as tr
 from tailrace.io.time_series import TimeSeries
 
 pytest.importorskip("bokeh")
-from tailrace.live.curve_panel import thinned
-from tailrace.live.growing_table import GrowingTable, NumbersOfSteps
+from tailrace.live_page.curve_panel import thinned
+from tailrace.live_page.growing_table import GrowingTable, NumbersOfSteps
 
 
 def write(path, steps, resume=None):

@@ -81,7 +81,7 @@ class LivePage:
 
     def stop(self) -> None:
         """End `run`, from another thread or a signal."""
-        self._server.io_loop.add_callback_from_signal(self._end)
+        self._server.io_loop.add_callback(self._end)
 
     def _end(self) -> Any:
         self._ends.set()
