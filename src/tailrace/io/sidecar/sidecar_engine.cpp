@@ -56,7 +56,7 @@ void SidecarEngine::open() {
       create();
     if (request_.rewind_to)
       rewind(*request_.rewind_to);
-    if (request_.mode == Mode::append)
+    if (request_.mode == Mode::append && !goes_on_with_drawing())
       publish_all();
   });
   share();
@@ -209,6 +209,15 @@ void SidecarEngine::publish_step() {
   xdmf_->add(grid(), step_, [this](const std::string &path) { return create_file(path); });
 }
 
+/// Whether nothing is to do for XDMF files after opening to append. Of series.xdmf only the ends are looked at, so
+/// after a writer that was killed, with its machine perhaps, it is made again.
+bool SidecarEngine::goes_on_with_drawing() {
+  if (!xdmf_ || entries_.empty() || !closed_)
+    return !xdmf_;
+  const json first = line(0), last = line(entries_.size() - 1);
+  return xdmf_->take_up(grid(), first, entries_.size() > 1 ? &last : nullptr);
+}
+
 void SidecarEngine::publish_all() {
   if (!xdmf_)
     return;
@@ -240,6 +249,8 @@ void SidecarEngine::close() {
   request_.comm.agree([&] {
     if (request_.comm.rank() != 0 || request_.mode == Mode::read)
       return;
+    if (xdmf_ && request_.sync)
+      xdmf_->sync(); // before the line that says so
     if (unsaved_)
       log_.append({{"attributes", attributes_}}, request_.sync);
     log_.append({{"closed", true}}, request_.sync);

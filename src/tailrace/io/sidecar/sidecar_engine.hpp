@@ -101,9 +101,10 @@ private:
   void rewind(std::int64_t last_index);
   void remove_files(const nlohmann::json &step) const;
   void share();
-  /// Called on rank 0 when the list of steps changes in another way than by one new step: after opening to append,
-  /// after a rewind, or when the open step is dropped after publish_step.
+  /// Called on rank 0 when the list of steps changes in another way than by one new step: after a rewind, when the open
+  /// step is dropped after publish_step, or after opening to append where the drawing does not show the steps.
   void publish_all();
+  bool goes_on_with_drawing();
 
   std::string name_, layout_;
   mutable StepLog log_;
@@ -113,6 +114,7 @@ private:
   OwnFiles own_files_;               ///< of the open step, by this rank
   std::vector<std::string> created_; ///< files of the open step, by this rank
   bool unsaved_ = false;
+  bool closed_ = false; ///< whether the writer before this one has closed the series; on rank 0
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   mutable std::size_t cached_ = none; ///< the step of cached_line_
   mutable nlohmann::json cached_line_;

@@ -59,7 +59,7 @@ void SidecarEngine::load() {
   const Span span(*request_.trace, Phase::read, static_cast<std::int64_t>(std::filesystem::file_size(path)));
   const StepLog::Found found = log_.load();
   damage_ = found.damage;
-  bool closed = false;
+  closed_ = false;
   try {
     if (found.lines.empty() || found.lines[0].offset != 0)
       throw IoError(fmt::format("cannot read {}: its first line, which describes the series, is damaged", path));
@@ -76,7 +76,7 @@ void SidecarEngine::load() {
     if (const auto told = grid())
       check_grid(*told);
     for (const auto &line : found.lines) {
-      closed = line.object.contains("closed");
+      closed_ = line.object.contains("closed");
       if (line.object.contains("attributes"))
         attributes_ = line.object.at("attributes");
       if (!line.object.contains("index"))
@@ -94,7 +94,7 @@ void SidecarEngine::load() {
   if (!damage_.empty() && request_.mode == Mode::append)
     throw IoError(fmt::format("cannot append to {}: {}. To fix this, append to a copy without that line", request_.path,
                               damage_[0]));
-  if (!closed && request_.mode == Mode::read)
+  if (!closed_ && request_.mode == Mode::read)
     request_.notes->push_back(
         "the series was not closed: it is still being written, its program was killed, or the end "
         "of series.jsonl is missing");

@@ -55,6 +55,12 @@ void XdmfFiles::take_back() noexcept {
   added_ = false;
 }
 
+bool XdmfFiles::take_up(const std::optional<GridDescription> &grid, const json &first, const json *last) {
+  const auto begin = describe(grid, first);
+  const auto end = last ? describe(grid, *last) : std::nullopt;
+  return is_whole_ && begin && (end || !last) && series_.take_up(drawn_, *begin, end ? &*end : nullptr);
+}
+
 void XdmfFiles::add_to_series(const std::optional<GridDescription> &grid, const json &step) {
   if (const auto described = describe(grid, step))
     series_.add(drawn_, *described);
@@ -70,6 +76,11 @@ void XdmfFiles::clear() {
 void XdmfFiles::drop() {
   clear();
   is_whole_ = false;
+}
+
+void XdmfFiles::sync() noexcept {
+  if (!series_.sync())
+    drop();
 }
 
 } // namespace tailrace::io

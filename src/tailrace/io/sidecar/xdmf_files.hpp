@@ -33,10 +33,15 @@ public:
   void take_back() noexcept;
   /// Whether series.xdmf has all steps that were added; else the caller adds all again, after `clear`.
   bool is_whole() const { return is_whole_; }
+  /// Goes on with the series.xdmf that is there, if it is whole and shows these steps first and last; `last` is null
+  /// where there is one step. The steps between are not looked at. Throws IoError.
+  bool take_up(const std::optional<GridDescription> &grid, const nlohmann::json &first, const nlohmann::json *last);
   /// Removes series.xdmf; the caller then adds all steps again with `add_to_series`.
   void clear();
   /// Removes series.xdmf, which has not got all steps.
   void drop();
+  /// Has series.xdmf on the disk, or drops it.
+  void sync() noexcept;
   /// Adds a step only to series.xdmf, because snapshot-N.xdmf exists already.
   void add_to_series(const std::optional<GridDescription> &grid, const nlohmann::json &step);
 

@@ -220,6 +220,8 @@ bool XdmfSeries::end_at(std::int64_t end) noexcept {
   return false;
 }
 
+bool XdmfSeries::sync() const noexcept { return !file_ || ::fsync(file_.get()) == 0; }
+
 bool XdmfSeries::take_back() noexcept { return end_at(before_); }
 
 void XdmfSeries::add(const GridDescription &grid, const XdmfStep &step) {

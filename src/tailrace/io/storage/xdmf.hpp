@@ -57,7 +57,8 @@ public:
   void add(const GridDescription &grid, const XdmfStep &step);
   /// Takes the step back that was added last. If that fails, false: the next step begins the file again.
   bool take_back() noexcept;
-  void clear(); ///< removes the file
+  void clear();               ///< removes the file
+  bool sync() const noexcept; ///< whether what was added is on the disk
 
 private:
   bool end_at(std::int64_t end) noexcept;

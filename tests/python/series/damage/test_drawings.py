@@ -16,6 +16,7 @@ from helpers.harness.injection import run
 
 GRID = tr.UniformGrid((4, 3, 2), spacing=(0.5, 0.25, 0.125))
 STRETCHED = tr.StretchedGrid((4, 3, 2), coordinates=((), (0.0, 0.25, 1.0), ()))
+NAMES = ("run.h5", "run")  # hdf5, raw
 UX = np.arange(24.0).reshape(2, 3, 4)
 
 
@@ -26,7 +27,7 @@ def write(path: Path, mode: str, indices: tuple[int, ...], grid: tr.Grid = GRID,
 
 
 def drawing_of(path: Path) -> Path:
-    return Path(f"{path}.xdmf2")
+    return path / "series.xdmf" if path.is_dir() else Path(f"{path}.xdmf2")
 
 
 def drawn(path: Path) -> list[str]:
@@ -45,9 +46,10 @@ def as_written_at_once(path: Path, indices: tuple[int, ...], grid: tr.Grid) -> s
 
 @pytest.mark.parametrize("grid", [GRID, STRETCHED], ids=["even", "stretched"])
 @pytest.mark.parametrize("earlier", [1, 2, 5])
-def test_appending_extends_it(tmp_path, grid, earlier):
+@pytest.mark.parametrize("name", NAMES)
+def test_appending_extends_it(tmp_path, name, grid, earlier):
     """What lies between the first and the last step is neither read nor written again."""
-    path = tmp_path / "run.h5"
+    path = tmp_path / name
     write(path, "w", tuple(range(earlier)), grid)
     assert drawing_of(path).read_text() == as_written_at_once(path, tuple(range(earlier)), grid)
     before = drawing_of(path).stat().st_ino
@@ -72,20 +74,34 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     ),
     "with something behind it": lambda text: text + "\n",
     "of another mesh": lambda text: text.replace("0.25", "0.75", 1),
-    "of another file": lambda text: text.replace("run.h5:", "old.h5:"),
+    "of another file": lambda text: text.replace("run.h5:", "old.h5:").replace("./", "./old-"),
     "with another last time": lambda text: text.replace('<Time Value="1"/>', '<Time Value="3"/>'),
     "with its first lines alone": lambda text: text[: text.index("    <Grid Name=") + 100],
 }
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_one_that_does_not_fit_is_made_again(tmp_path, how):
-    path = tmp_path / "run.h5"
+@pytest.mark.parametrize("name", NAMES)
+def test_one_that_does_not_fit_is_made_again(tmp_path, name, how):
+    path = tmp_path / name
     write(path, "w", (0, 1, 2))
     text = drawing_of(path).read_text()
     damaged = DAMAGES[how](text)
     assert damaged != text
     drawing_of(path).write_text(damaged)
+    write(path, "a", (3,))
+    assert drawing_of(path).read_text() == as_written_at_once(path, (0, 1, 2, 3), GRID)
+
+
+def test_after_a_writer_of_raw_that_was_killed_it_is_made_again(tmp_path):
+    """Perhaps its machine stopped: what lies between the ends may not be what was written."""
+    path = tmp_path / "run"
+    write(path, "w", (0, 1, 2))
+    lines = (path / "series.jsonl").read_text().splitlines(keepends=True)
+    assert "closed" in lines[-1]
+    (path / "series.jsonl").write_text("".join(lines[:-1]))
+    text = drawing_of(path).read_text()
+    drawing_of(path).write_text(text.replace('<Time Value="0.5"/>', '<Time Value="7"/>'))
     write(path, "a", (3,))
     assert drawing_of(path).read_text() == as_written_at_once(path, (0, 1, 2, 3), GRID)
 
