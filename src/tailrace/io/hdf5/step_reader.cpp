@@ -13,7 +13,8 @@ namespace tailrace::io {
 
 namespace {
 
-constexpr int most_turns = 4; // of looking at a file that a writer changes
+constexpr int most_turns = 4;                      // of looking at a file that a writer changes
+constexpr auto settling = std::chrono::seconds(4); // longer than the step of the clock of any file system
 
 std::string sum_of_record(hid_t file, std::size_t number) {
   const std::string record = vtkhdf::read_record(file, static_cast<std::int64_t>(number));
@@ -40,14 +41,26 @@ template <class Work> auto StepReader::look(Work work) const {
   throw series_changed(path_);
 }
 
+/// Whether a later change gives the file another stamp. A stamp that we have seen for some time is older than that
+/// whatever its clock says, which may be ahead of ours.
+bool StepReader::settled(const StableView &view) const {
+  const auto now = std::chrono::steady_clock::now();
+  if (!watched_ || *watched_ != view.seen()) {
+    watched_ = view.seen();
+    watched_since_ = now;
+  }
+  return view.seen().settled || now - watched_since_ > settling;
+}
+
 /// The file, which is opened again unless nobody can have changed it: HDF5 keeps in memory what it knows of it, of
 /// which each step needs more where there are more.
 hid_t StepReader::opened(const StableView &view) const {
+  const bool is_settled = settled(view);
   if (!file_ || opened_ != view.seen()) {
     opened_.reset();
     file_ = h5::Handle(); // before the next one: HDF5 takes a file that is open for the same one
     file_ = h5::read_file(path_, view.saved());
-    if (view.seen().settled && view.saved() == nullptr)
+    if (is_settled && view.saved() == nullptr)
       opened_ = view.seen();
   }
   return file_;

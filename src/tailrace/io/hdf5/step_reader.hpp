@@ -4,6 +4,7 @@
 #include <tailrace/io/hdf5/journal/stable_view.hpp>
 #include <tailrace/io/hdf5/vtkhdf/vtkhdf.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -29,11 +30,14 @@ private:
   template <class Work> auto look(Work work) const;
   template <class Work> auto look_at(const vtkhdf::Contents &contents, std::size_t number, Work work) const;
 
+  bool settled(const StableView &view) const;
   hid_t opened(const StableView &view) const;
 
   std::string path_;
-  mutable h5::Handle file_;                                   ///< kept as long as nothing can have changed
-  mutable std::optional<StableView::Stamp> opened_;           ///< what the file was then
+  mutable h5::Handle file_;                          ///< kept as long as nothing can have changed
+  mutable std::optional<StableView::Stamp> opened_;  ///< what the file was then
+  mutable std::optional<StableView::Stamp> watched_; ///< what it was at the last look
+  mutable std::chrono::steady_clock::time_point watched_since_;
   mutable std::size_t cached_ = static_cast<std::size_t>(-1); ///< the step of cached_step_
   mutable vtkhdf::Step cached_step_;
   mutable std::map<std::size_t, std::string> seen_; ///< checksums of the records of steps that were read

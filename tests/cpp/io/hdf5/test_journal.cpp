@@ -196,6 +196,28 @@ TEST_F(JournalTest, ReadersNoticeAWriterThatCameAndWent) { // which leaves no jo
   EXPECT_TRUE(last.changed()) << "another file of the same name";
 }
 
+TEST_F(JournalTest, TellsReadersOfEachChangeHoweverSoonAfterAnother) { // the times of files are too coarse for that
+  const auto seen = [&] {
+    fs::last_write_time(path, fs::file_time_type(std::chrono::hours(1)));
+    return StableView(path).seen();
+  };
+  std::vector<StableView::Stamp> stamps{seen()};
+  for (int writer = 0; writer < 2; ++writer) { // two of one process make the same changes
+    Journal journal(path, false);
+    stamps.push_back(seen());
+    EXPECT_TRUE(stamps.back().settled);
+    EXPECT_EQ(stamps.back(), seen());
+    journal.save({}, {}, static_cast<std::int64_t>(before.size()));
+    stamps.push_back(seen());
+    EXPECT_FALSE(stamps.back().settled) << "a change is under way";
+    journal.commit();
+    stamps.push_back(seen());
+  }
+  for (std::size_t one = 0; one < stamps.size(); ++one)
+    for (std::size_t other = 0; other < one; ++other)
+      EXPECT_FALSE(stamps[one] == stamps[other]) << one << " and " << other;
+}
+
 TEST_F(JournalTest, DistrustsADamagedJournal) {
   crash({{0, bytes("XXXX")}});
   for (const int at : {20, 270, 290, 300, 505, 530}) { // writer, state, checksum, saved bytes

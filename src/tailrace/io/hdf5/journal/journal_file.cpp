@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 
 namespace tailrace::io {
@@ -32,6 +33,18 @@ struct stat status_of(int fd, const std::string &name) {
 
 // Locks are on bytes: in the journal, and in the changed file where no file ends.
 constexpr std::int64_t writer_lives = 1, change_under_way = std::int64_t{1} << 62;
+
+bool has_mark(const FileDescriptor &file) {
+  char first[sizeof mark] = {};
+  return ::pread(file.get(), first, sizeof first, 0) > 0 && std::memcmp(first, mark, sizeof mark) == 0;
+}
+
+/// Where the count of changes of a new journal begins, so that no two journals of a process have the same.
+std::int64_t first_change() {
+  struct timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
 
 } // namespace
 
@@ -59,7 +72,8 @@ std::string JournalFile::name(const std::string &path) {
 }
 
 JournalFile::JournalFile(const std::string &path, bool sync)
-    : name_(name(path)), fd_(::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)), sync_(sync) {
+    : name_(name(path)), fd_(::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)), sync_(sync),
+      changes_(first_change()) {
   if (!fd_ && errno != EEXIST)
     throw file_error("create", name_, errno);
   // A program that found the new journal before it was locked takes it for that of a dead writer, and removes it.
@@ -82,11 +96,9 @@ JournalFile JournalFile::open(const std::string &path, bool to_write) {
     return {};
   if (!fd && errno != ELOOP)
     throw file_error("open", name, errno);
-  char first[sizeof mark] = {};
   const bool regular = fd && S_ISREG(status_of(fd.get(), name).st_mode);
-  // Zeros first: its writer may put the mark there now.
-  const bool ours = regular && (has_zeros_from(fd, 0, name) || (::pread(fd.get(), first, sizeof first, 0) > 0 &&
-                                                                std::memcmp(first, mark, sizeof mark) == 0));
+  // The mark again behind the zeros, of which all must be read: its writer may put it there meanwhile.
+  const bool ours = regular && (has_mark(fd) || has_zeros_from(fd, 0, name) || has_mark(fd));
   if (!ours)
     throw IoError(
         fmt::format("cannot open {}: where its journal would be, {} is something else. To fix this, move that "

@@ -26,6 +26,7 @@ namespace tailrace::io::h5 {
 namespace {
 
 constexpr std::int64_t large_bytes = std::int64_t{64} << 10; // new data of this size or more are not copied
+constexpr std::size_t most_known = std::size_t{1} << 20;     // bytes of what the file has, kept from step to step
 
 /// An open file as HDF5 sees it: HDF5's struct, followed by our data.
 struct Driver : H5FD_t {
@@ -54,7 +55,7 @@ struct Driver : H5FD_t {
   std::string path;
   FileDescriptor file;
   HeldBytes held;
-  HeldBytes known;                                               ///< what the file has where HDF5 wrote last
+  HeldBytes known;                                               ///< what the file has where HDF5 wrote lately
   std::int64_t size = 0;                                         ///< of the file, including what is held
   std::int64_t end = 0;                                          ///< of the file, without what is held
   std::int64_t allocated = 0;                                    ///< what HDF5 says the size is
@@ -274,6 +275,22 @@ std::int64_t old_end(hid_t file) { return driver_of(file).end; }
 
 namespace {
 
+std::size_t bytes_in(const HeldBytes::Pieces &pieces) {
+  std::size_t sum = 0;
+  for (const auto &piece : pieces)
+    sum += piece.second.size();
+  return sum;
+}
+
+/// Remembers what HDF5 has written, beside what it wrote before: the upper nodes of its trees of chunks change in every
+/// other step only, and there are more of them where there are more steps.
+void remember(Driver &ours, const HeldBytes::Pieces &written) {
+  if (bytes_in(ours.known.pieces()) + bytes_in(written) > most_known)
+    ours.known.exchange({});
+  for (const auto &[begin, bytes] : written)
+    ours.known.put(begin, bytes.data(), static_cast<std::int64_t>(bytes.size()));
+}
+
 /// Drops what is held and in the file already: HDF5 writes whole blocks, up to 64 KiB of the list of steps, of which a
 /// step changes some bytes.
 void hold_differences(Driver &ours) {
@@ -287,7 +304,7 @@ void hold_differences(Driver &ours) {
     add_differences(parts, begin, bytes, before);
   }
   ours.held.exchange(std::move(parts));
-  ours.known.exchange(std::move(whole));
+  remember(ours, whole);
 }
 
 } // namespace
@@ -310,6 +327,8 @@ void apply(hid_t file) {
     write_all(ours.file.get(), bytes.data(), static_cast<std::int64_t>(bytes.size()), begin, ours.path);
   if (ours.stored_size() < ours.allocated)
     ours.resize(ours.allocated);
+  if (ours.allocated < ours.end) // what lies behind it may be written by others from now on
+    ours.known.exchange({});
   ours.size = ours.end = ours.allocated;
   ours.held.exchange({});
 }

@@ -27,21 +27,23 @@ public:
   /// Whether the object has lived for longer than a writer waits for readers: it may have added steps since.
   bool expired() const;
 
-  /// Of the file itself: a writer that came and went leaves no journal.
+  /// Of the file itself, because a writer that came and went leaves no journal, and of the journal of one that is
+  /// there.
   struct Stamp {
     std::uint64_t number = 0;
     std::int64_t bytes = 0, seconds = 0, nanoseconds = 0;
+    JournalFile::State journal{};
     bool settled = false; ///< whether any later change gives the file another stamp
     bool operator==(const Stamp &other) const {
-      return std::tie(number, bytes, seconds, nanoseconds) ==
-             std::tie(other.number, other.bytes, other.seconds, other.nanoseconds);
+      return std::tie(number, bytes, seconds, nanoseconds, journal) ==
+             std::tie(other.number, other.bytes, other.seconds, other.nanoseconds, other.journal);
     }
   };
   /// That of the file when this view began.
   const Stamp &seen() const { return stamp_; }
 
 private:
-  Stamp stamp() const;
+  Stamp stamp_of_file() const;
 
   std::string path_;
   FileDescriptor file_; ///< holds the lock
