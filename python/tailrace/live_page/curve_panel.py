@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.layouts import column
-from bokeh.models import ColumnDataSource, Select, Toggle
-from bokeh.plotting import figure
+from bokeh.models import ColumnDataSource, Select
 
 from .choices import on_change, wrapped
+from .curve_figure import CurveFigure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .watched_run import WatchedRun
 
 _MOST = 4000  # points of a curve that travel: more than a screen shows
-_TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
 
 
 class CurvePanel:
@@ -32,33 +31,23 @@ class CurvePanel:
     def __init__(self, runs: Sequence[WatchedRun], colours: Sequence[str]) -> None:
         self._runs, self._colours = runs, colours
         self._column = Select(title="Curve", options=[], width=320, name="column")
-        self._log_x, self._log_y = Toggle(label="log x", width=70), Toggle(label="log y", width=70)
         self._sources = [ColumnDataSource({"x": [], "y": []}, name=f"curve {at}") for at in range(len(runs))]
         self._sent: list[tuple[int, int]] = [(-1, 0) for _ in runs]  # of each run: which beginning, how many rows
-        self._figure = self._drawn()
-        self.root = column(wrapped(self._column, self._log_x, self._log_y), self._figure, sizing_mode="stretch_both")
+        self._figure = CurveFigure(self._add_lines, ("time", ""))
+        choices = wrapped(self._column, *self._figure.toggles)
+        self.root = column(choices, self._figure.root, sizing_mode="stretch_both")
         on_change(self._column, "value", self._draw_again)
-        for toggle in (self._log_x, self._log_y):
-            on_change(toggle, "active", self._draw_again)
 
-    def _drawn(self) -> Any:
-        plot = figure(
-            x_axis_type="log" if self._log_x.active else "linear",
-            y_axis_type="log" if self._log_y.active else "linear",
-            x_axis_label="time", y_axis_label=self._column.value.rpartition(": ")[2] if self._column.value else "",
-            tools=_TOOLS, active_scroll="wheel_zoom", tooltips=[("time", "$x"), ("value", "$y")],
-            sizing_mode="stretch_both", min_height=320, output_backend="canvas",
-        )  # fmt: skip
+    def _add_lines(self, plot: Any) -> None:
         for number, (run, source) in enumerate(zip(self._runs, self._sources, strict=True)):
             colour = self._colours[number % len(self._colours)]
             plot.line("x", "y", source=source, color=colour, line_width=2, legend_label=run.name)
         plot.legend.visible = len(self._runs) > 1
         plot.legend.click_policy = "hide"
-        return plot
 
     def _draw_again(self) -> None:
-        self._figure = self._drawn()
-        self.root.children = [self.root.children[0], self._figure]
+        self._figure.labels = ("time", self._column.value.rpartition(": ")[2])
+        self._figure.draw_again()
         self._sent = [(-1, 0) for _ in self._runs]
         self.update()
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bokeh.layouts import column
-from bokeh.models import ColumnDataSource, Toggle
-from bokeh.plotting import figure
+from bokeh.models import ColumnDataSource
 
 from tailrace.render.arrays import chosen, lists, ordinates, stored_curves
 from tailrace.render.curves import Curve
 from tailrace.render.stored import open_stored
 
-from .choices import on_change, wrapped
+from .choices import wrapped
+from .curve_figure import CurveFigure
 from .stored_choice import StoredChoice, plain
 
 if TYPE_CHECKING:
@@ -29,26 +29,14 @@ class ProfilePanel:
 
     def __init__(self, runs: Sequence[WatchedRun], later: Later, colour: str) -> None:
         self._stored = StoredChoice(runs, later, "Array", _names, lambda _: self._show())
-        self._log_x, self._log_y = Toggle(label="log x", width=70), Toggle(label="log y", width=70)
         self._source = ColumnDataSource({"x": [], "y": []}, name="profile")
-        self._label, self._colour = "", colour
-        choices = wrapped(*self._stored.models, self._log_x, self._log_y)
-        self.root = column(choices, self._stored.told, self._made(), sizing_mode="stretch_both")
-        for toggle in (self._log_x, self._log_y):
-            on_change(toggle, "active", self._make_again)
+        self._colour = colour
+        self._figure = CurveFigure(self._add_lines)
+        choices = wrapped(*self._stored.models, *self._figure.toggles)
+        self.root = column(choices, self._stored.told, self._figure.root, sizing_mode="stretch_both")
 
-    def _made(self) -> Any:
-        plot = figure(
-            x_axis_type="log" if self._log_x.active else "linear",
-            y_axis_type="log" if self._log_y.active else "linear",
-            tools="pan,box_zoom,wheel_zoom,reset,save", x_axis_label=self._label, tooltips=[("x", "$x"), ("y", "$y")],
-            sizing_mode="stretch_both", min_height=320,
-        )  # fmt: skip
+    def _add_lines(self, plot: Any) -> None:
         plot.line("x", "y", source=self._source, color=self._colour, line_width=2)
-        return plot
-
-    def _make_again(self) -> None:
-        self.root.children = [*self.root.children[:2], self._made()]
 
     def update(self) -> None:
         """Offer what is there now."""
@@ -63,9 +51,9 @@ class ProfilePanel:
         x = 0.5 * (curve.x[1:] + curve.x[:-1]) if curve.bins else curve.x
         self._stored.told.text = f"{plain(curve.panel)}, {plain(curve.note)}"
         self._source.data = {"x": x, "y": curve.y}
-        if curve.x_label != self._label:
-            self._label = curve.x_label
-            self.root.children[2].xaxis.axis_label = self._label
+        if curve.x_label != self._figure.labels[0]:
+            self._figure.labels = (curve.x_label, "")
+            self._figure.draw_again()
 
 
 def _names(step: StoredStep) -> list[str]:
