@@ -42,7 +42,8 @@ class LivePage:
         self._server = self._made(host, port)
         _load_less(self._server)
         self.port = int(self._server.port or 0)
-        self.address = f"http://{'localhost' if host == '127.0.0.1' else host}:{self.port}/{self._token}/"
+        shown = {"127.0.0.1": "localhost", "0.0.0.0": socket.gethostname()}.get(host, host)
+        self.address = f"http://{shown}:{self.port}/{self._token}/"
 
     def _made(self, host: str, port: int) -> Server:
         from bokeh.server.server import Server

@@ -168,3 +168,19 @@ def test_a_page_in_a_notebook(place):
     view.close()
     with pytest.raises(tr.InputError, match="no such file or directory"):
         tr.live(place / "nothing")
+
+
+def test_a_page_for_other_machines(place, tmp_path):
+    command = mpi_run.tailrace_command("live", "--port", "0", "--host", "0.0.0.0", str(place))
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    address = urlsplit(program.stdout.readline().strip())
+    try:
+        assert address.hostname == socket.gethostname().lower()
+        for name in ("localhost", "127.0.0.1"):  # as ssh -L carries it
+            assert ask(f"http://{name}:{address.port}", address.path)[0] == 200
+            assert upgraded(f"http://{name}:{address.port}{address.path}", f"http://{name}:{address.port}")[0] != 403
+            assert upgraded(f"http://{name}:{address.port}{address.path}", "http://evil.example")[0] == 403
+    finally:
+        program.send_signal(signal.SIGTERM)
+        said = program.communicate(timeout=30)[1]
+    assert program.returncode == 0 and "everybody who can reach this address" in said
