@@ -154,6 +154,7 @@ def _number_axes(pen: Any, camera: Camera, lengths: Vector3, size: tuple[int, in
     middle = np.mean(list(corners.values()), axis=0)
     font = _font(size[1] // 38)
     away = size[1] / 28
+    texts: list[tuple[bool, float, float, str]] = []
     for d, name in enumerate("xyz"):
         begin, end = _outer_edge(corners, d, middle)
         if np.hypot(*(end - begin)) < size[1] / 10:
@@ -163,7 +164,17 @@ def _number_axes(pen: Any, camera: Camera, lengths: Vector3, size: tuple[int, in
         across *= np.sign(across @ ((begin + end) / 2 - middle)) or 1.0
         for share, text in ((0.06, "0"), (0.5, name), (0.94, f"{lengths[d]:.4g}")):
             x, y = begin + share * (end - begin) + away * across
+            texts.append((text != name, float(x), float(y), text))
+    taken: list[tuple[float, float, float, float]] = []
+    for _, x, y, text in sorted(texts, key=lambda one: one[0]):  # names first: a number that has no room is left out
+        box = pen.textbbox((x, y), text, font=font, anchor="mm")
+        if not any(_overlap(box, other) for other in taken):
+            taken.append(box)
             pen.text((x, y), text, fill=ink, font=font, anchor="mm")
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _outer_edge(corners: dict[tuple[int, int, int], tuple[float, float]], d: int, middle: Any) -> tuple[Any, Any]:

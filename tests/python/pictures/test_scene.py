@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw
 
 from helpers.harness.kept import KEPT
 from helpers.programs import pictures
+from tailrace.pictures import frame
 from tailrace.pictures.camera import camera_of
 from tailrace.pictures.colours import default_name, signed, wider
 
@@ -88,6 +90,34 @@ def test_a_camera_sees_the_whole_box(view, up):
         for corner in corners:  # depths are measured between near and far
             away = np.linalg.norm(np.array(corner) - camera.position)
             assert camera.near < away < 1.5 * camera.far
+
+
+def test_numbers_of_the_axes_do_not_collide():
+    """Of no view of boxes of several shapes; most numbers are there."""
+    drawn = []
+
+    class Pen:
+        def __init__(self):
+            self.pen = ImageDraw.Draw(Image.new("L", (10, 10)))
+
+        def textbbox(self, place, text, **how):
+            return self.pen.textbbox(place, text, **how)
+
+        def text(self, place, text, **how):
+            drawn.append(self.pen.textbbox(place, text, font=how["font"], anchor=how["anchor"]))
+
+    counts = []
+    for lengths in ((np.pi, np.pi, np.pi), (8.0, 2.0, 3.0), (1.0, 5.0, 0.2)):
+        for turn in range(0, 360, 7):
+            drawn.clear()
+            camera = camera_of("corner", "z", lengths, 960 / 463, float(turn))
+            frame._number_axes(Pen(), camera, lengths, (960, 463), (0, 0, 0))
+            for at, (left, top, right, bottom) in enumerate(drawn):
+                for other in drawn[at + 1 :]:
+                    apart = other[0] >= right or other[2] <= left or other[1] >= bottom or other[3] <= top
+                    assert apart, (lengths, turn)
+            counts.append(len(drawn))
+    assert max(counts) == 9 and np.mean(counts) > 7.5
 
 
 def test_ranges():
