@@ -49,6 +49,8 @@ class CurvePanel:
         self._figure.labels = ("time", self._column.value.rpartition(": ")[2])
         self._figure.draw_again()
         self._sent = [(-1, 0) for _ in self._runs]
+        for source in self._sources:  # a run may not have this column
+            source.data = {"x": [], "y": []}
         self.update()
 
     def update(self) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Table(Protocol):
     """Numbers over time.
 
-    :param beginning: how often the rows began anew: a run that was resumed goes back to its checkpoint.
+    :param beginning: how often the rows began again: a run that was resumed goes back to its checkpoint.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class Table(Protocol):
         """The values of a column, NaN where a row has none."""
 
     def last(self) -> dict[str, float]:
-        """The last row; empty if there is none."""
+        """The last row; empty if it has none."""
 
 
 class GrowingTable:
@@ -94,7 +94,7 @@ class GrowingTable:
         return len(self._rows)
 
     def last(self) -> dict[str, float]:
-        """The last row; empty if there is none."""
+        """The last row; empty if it has none."""
         with self._lock:
             return dict(zip(self._names, self._rows[-1], strict=True)) if self._rows else {}
 
@@ -150,7 +150,7 @@ class NumbersOfSteps:
         return len(self._rows)
 
     def last(self) -> dict[str, float]:
-        """The last row; empty if there is none."""
+        """The last row; empty if it has none."""
         with self._lock:
             return dict(self._rows[-1]) if self._rows else {}
 

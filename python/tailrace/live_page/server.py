@@ -34,7 +34,11 @@ class LivePage:
         for path in paths:
             if not path.exists():
                 raise InputError(f"{path}: there is no such file or directory")
-        self._runs = [WatchedRun(path) for path in paths]
+        names = [path.resolve().name for path in paths]
+        self._runs = [
+            WatchedRun(path, name if names.count(name) == 1 else str(path.resolve()))
+            for path, name in zip(paths, names, strict=True)
+        ]
         for run in self._runs:
             run.update()
         self._ends = Event()

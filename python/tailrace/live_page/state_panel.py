@@ -47,15 +47,17 @@ class StatePanel:
             rows += [("last row", f"{duration(_age(table.path))} ago")]
             if {"step", "time"} <= last.keys():
                 rows += self._speed(run, last["step"], last["time"])
-        rows += [(name, size_of(_size(path))) for name, path in sorted(run.series.items())]
+        rows += [(name, size_of(size)) for name, size in sorted(run.sizes.items())]
         rows += [(f"problem: {name}", text) for name, text in run.problems.items()]
         lines = "".join(f"<tr><th scope=row>{plain(name)}</th><td>{plain(value)}</td></tr>" for name, value in rows)
-        case = f"<details><summary>case</summary><pre>{escape(run.case())}</pre></details>" if run.case() else ""
+        case = f"<details><summary>case</summary><pre>{escape(run.case)}</pre></details>" if run.case else ""
         return f"<h2>{plain(run.name)}</h2><table>{lines}</table>{case}"
 
     def _speed(self, run: WatchedRun, step: float, time: float) -> list[tuple[str, str]]:
         """How fast the run is since the page was opened, and when it ends at that rate."""
         seen = self._seen.setdefault(run.name, [])
+        if seen and step < seen[-1][1]:  # resumed from an earlier checkpoint
+            seen.clear()
         if not seen or seen[-1][1] != step:
             seen.append((clock.monotonic(), step, time))
             del seen[:-_KEPT]
@@ -63,7 +65,7 @@ class StatePanel:
         if step <= first_step:
             return []
         rows = [("steps/s", f"{(step - first_step) / (now - began):.4g}")]
-        end = _end(run.case())
+        end = _end(run.case)
         done, first = (time, first_time) if end and end[0] == "time" else (step, first_step)
         if end and done < end[1]:
             rows.append(("time left", duration((end[1] - done) / (done - first) * (now - began))))
@@ -85,10 +87,3 @@ def _age(path: Path) -> float:
         return max(clock.time() - path.stat().st_mtime, 0.0)
     except OSError:
         return 0.0
-
-
-def _size(path: Path) -> int:
-    try:
-        return sum(one.stat().st_size for one in ([path] if path.is_file() else path.rglob("*")) if one.is_file())
-    except OSError:
-        return 0

@@ -23,15 +23,19 @@ class WatchedRun:
     """A run, whose results are found again and again as they appear.
 
     :param path: a directory, a series of any engine or format, or a .csv table.
+    :param name: that no other run of the page has.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.name = path, path.resolve().name
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
         self.tables: dict[str, Table] = {}
         self.series: dict[str, Path] = {}
         self.pictures: list[Path] = []
+        self.sizes: dict[str, int] = {}  # of the series, in bytes
+        self.case = ""  # the text of its case, where a table tells it
         self.problems: dict[str, str] = {}  # files that cannot be read, and why
         self._looked = 0.0
+        self._told = 0  # the beginning of the table that told the case
         found = path.is_file() or engine_at(str(path)) or format_in_child(path)
         self._alone = bool(found)  # it is no directory of results
 
@@ -61,6 +65,10 @@ class WatchedRun:
             elif name not in self.tables and name not in self.series:
                 self._try(name, partial(self._take, name, path))
         self.pictures = sorted(pictures, key=_age)
+        self.sizes = {name: _size(path) for name, path in self.series.items()}
+        main = self.main()
+        if isinstance(main, GrowingTable) and main.beginning != self._told:
+            self.case, self._told = read_provenance(main.path).get("case", ""), main.beginning
 
     def _files(self) -> list[Path]:
         if self._alone:
@@ -92,20 +100,13 @@ class WatchedRun:
         first = [table for name, table in self.tables.items() if name == "time_series.csv"]
         return next(iter([*first, *self.tables.values()]), None)
 
-    def case(self) -> str:
-        """The text of the case of the run; empty where no table tells it."""
-        for table in self.tables.values():
-            if isinstance(table, GrowingTable):
-                try:
-                    if text := read_provenance(table.path).get("case", ""):
-                        return text
-                except (Error, OSError, ValueError):
-                    continue
-        return ""
-
 
 def _age(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _size(path: Path) -> int:
+    return sum(one.stat().st_size for one in ([path] if path.is_file() else path.rglob("*")) if one.is_file())

@@ -9,8 +9,9 @@ import tailrace as tr
 from tailrace.io.time_series import TimeSeries
 
 pytest.importorskip("bokeh")
-from tailrace.live_page.curve_panel import thinned
+from tailrace.live_page.curve_panel import CurvePanel, thinned
 from tailrace.live_page.growing_table import GrowingTable, NumbersOfSteps
+from tailrace.live_page.watched_run import WatchedRun
 
 
 def write(path, steps, resume=None):
@@ -66,3 +67,17 @@ def test_a_long_curve_looks_the_same():
     few, values = thinned(x, y, 1000)
     assert len(few) <= 1000 and few[0] == 0 and set(values) >= {9, -9}
     assert np.all(np.diff(few) > 0)
+
+
+def test_a_run_without_a_column_has_no_curve_of_it(tmp_path):
+    runs = []
+    for name, columns in (("a", ("step", "time", "one", "two")), ("b", ("step", "time", "one"))):
+        with TimeSeries(tmp_path / name / "time_series.csv", columns=columns) as out:
+            out.append(dict.fromkeys(columns, 3.0))
+        runs.append(WatchedRun(tmp_path / name, name))
+        runs[-1].update()
+    panel = CurvePanel(runs, ["red", "blue"])
+    panel.update()
+    assert [list(source.data["y"]) for source in panel._sources] == [[3.0], [3.0]]
+    panel._column.value = "time_series.csv: two"
+    assert [list(source.data["y"]) for source in panel._sources] == [[3.0], []]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import json
 import re
 import signal
 import socket
@@ -12,6 +11,7 @@ import subprocess
 import time
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 pytest.importorskip("bokeh")
@@ -21,6 +21,7 @@ from tornado.websocket import websocket_connect
 import tailrace as tr
 from helpers.harness import mpi_run
 from tailrace.io.time_series import TimeSeries
+from tailrace.live_page.state_panel import StatePanel
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +134,24 @@ def test_clients_that_say_nothing_keep_nobody_waiting(address):
             line.close()
 
 
-def test_names_of_files_and_columns_are_text(address):
-    text = ask(address, urlsplit(address).path)[1].decode()
-    assert "<b>x</b>" not in text.replace(json.dumps("<b>x</b>"), "")
+def test_names_of_files_are_text_and_runs_of_one_name_are_told_apart(tmp_path):
+    runs = []
+    for parent in ("a", "b"):
+        place = tmp_path / parent / "<b>run"
+        place.mkdir(parents=True)
+        with tr.open(place / "<i>out.h5", "w", grid=tr.UniformGrid((4, 3, 2))) as out:
+            out.write_step(0.0, f=np.zeros((2, 3, 4)))
+        runs.append(place)
+    view = tr.live(*runs)
+    try:
+        watched = view._page._runs
+        assert len({run.name for run in watched}) == 2
+        panel = StatePanel(watched)
+        panel.update()
+        assert "<b>" not in panel.root.text and "<i>" not in panel.root.text
+        assert panel.root.text.count("&lt;b&gt;run") == 2 and panel.root.text.count("&lt;i&gt;out.h5") == 2
+    finally:
+        view.close()
 
 
 def test_what_is_wrong_is_said(place, tmp_path):
