@@ -36,6 +36,7 @@ from .render import render
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
+    from tailrace.simulation.session import Shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -110,6 +111,10 @@ def run(
             "--directory", metavar="DIR", help="Write all results there, by default here; it is made if missing."
         ),
     ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Let tailrace live see the fields while it computes.")] = False,
+    live_control: Annotated[
+        bool, typer.Option("--live-control", help="As --live, and the run can be stopped from the page.")
+    ] = False,
     overrides: Overrides = [],  # noqa: B006
     beside: cli_analyse.Beside = [],  # noqa: B006
     beside_ranks: cli_analyse.BesideRanks = 1,
@@ -135,6 +140,7 @@ def run(
     command = ["run", str(case), *(f"--set={text}" for text in overrides)]
     command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
     command += ["--change"] if change else []
+    command += ["--live-control"] if live_control else ["--live"] if live else []
     if resume and not change and (kept := kept_overrides(loaded, overrides)):
         loaded, notes = load(case, [*kept, *overrides])
         notes.append(f"as in the run before: {', '.join(f'--set {text}' for text in kept)}")
@@ -162,7 +168,8 @@ def run(
         from .ranks.beside import with_stream
 
         loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
-    code = guarded(lambda: run_case(loaded, resume=resume, change=change, overwrite=overwrite))
+    shown: Shown = "with control" if live_control else "yes" if live else "no"
+    code = guarded(lambda: run_case(loaded, resume=resume, change=change, overwrite=overwrite, live=shown))
     if code == 0 and launch.rank() == 0:
         for note in again:  # after the tables, where it is seen: the ranks share the work in another way than asked for
             print(f"note: {note}", flush=True)

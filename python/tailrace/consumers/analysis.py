@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -134,6 +134,12 @@ class Analysis(Consumer):
         except AnalysisError as error:
             self.fail(error)
             return ScriptResults()
+
+    def progress(self) -> Mapping[str, str | float]:
+        """The last step that the script has seen, and whether it was switched off."""
+        last = self.runner.last_step if self.runner.last_step is not None else self.done
+        failed = {} if self.failed is None else {"switched off": str(self.failed)}
+        return {"analysis": self.name, "step": -1 if last is None else last, **failed}
 
     def flush(self) -> None:
         """Wait until all results are on the disk."""

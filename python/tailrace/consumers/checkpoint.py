@@ -99,5 +99,11 @@ class Checkpoints(Consumer):
         """Bytes that this rank has written. Local."""
         return self._model.bytes_checkpoints
 
+    def progress(self) -> Mapping[str, str | float]:
+        """The last step whose state is stored."""
+        written = self._model.bytes_checkpoints
+        stored = {"step": self.rhythm.stored, "bytes of rank 0": written} if written else {}
+        return {"checkpoint": str(self._model.store.path), **stored} if self.rhythm.is_on else {}
+
     def close(self) -> None:
         """Nothing to do: each checkpoint is complete already."""

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tailrace.case.schedule import Schedule
     from tailrace.flow.checkpoint import OpenCheckpoint, Packed
     from tailrace.steps.step import Step
@@ -63,6 +65,10 @@ class Consumer(ABC):
     def bytes_written(self) -> int:
         """Bytes that this rank has written. Local."""
         return 0
+
+    def progress(self) -> Mapping[str, str | float]:
+        """What it has done so far, by names that a page shows. Local."""
+        return {}
 
     @property
     def incomplete(self) -> bool:

@@ -76,6 +76,7 @@ class Output(Consumer):
         self._summary: list[series.PhaseSummary] = []
         self._notes: list[str] = []
         self._comm, self._resumed, self._is_closed = comm, resume_step, False
+        self._taken = self._bytes = 0  # steps, and the bytes of a closed series
         self._recorded = -1  # the last step that is recorded as left out
 
     def _last_index(self) -> int | None:
@@ -93,11 +94,28 @@ class Output(Consumer):
                 self._series.write(stored_name(self._series.engine, name), step.block(name), region=self._region)
         self._series.end_step()
         self._written = step.index
+        self._taken += 1
 
     @property
     def bytes_written(self) -> int:
         """Bytes written by this rank."""
-        return int(self._series.counters["bytes_written"])
+        return self._bytes if self._is_closed else int(self._series.counters["bytes_written"])
+
+    def progress(self) -> Mapping[str, str | float]:
+        """The steps and bytes of this rank and the time of writing them, and what a stream had to leave out."""
+        if self._is_closed:
+            return {"output": self.section.path, "steps": self._taken}
+        counted = self._series.counters
+        told: dict[str, str | float] = {
+            "output": self.section.path, "engine": self.section.engine, "steps": self._taken,
+            "bytes of rank 0": counted["bytes_written"], "seconds writing": counted["write_seconds"],
+            "seconds waiting": counted["wait_seconds"], "step": -1 if self._written is None else self._written,
+        }  # fmt: skip
+        coupling = self._series.coupling
+        if coupling.role != "none":
+            told |= {"dropped": coupling.dropped, "skipped": coupling.skipped, "not read": coupling.unread}
+            told |= {"reader": explain(coupling)[-1]}
+        return told
 
     def flush(self) -> None:
         """Wait until everything is written. Collective. Raises IoError if something could not be written."""
@@ -136,6 +154,7 @@ class Output(Consumer):
         self._series.flush()
         self._summary = self._series.summary()
         self._notes = list(self._series.notes)
+        self._bytes = self.bytes_written
         self._series.close()
         self._is_closed = True
         self._record_left_out()

@@ -171,6 +171,10 @@ class Picture(Consumer):
     def _key(self) -> str:
         return f"picture/{self._section.name}"
 
+    def progress(self) -> Mapping[str, str | float]:
+        """How many pictures it has drawn."""
+        return {"picture": self._section.name, "drawn": self._drawn, "left out": self.left_out}
+
     def flush(self) -> None:
         """Wait until the film and the table are on the disk."""
         self._end()

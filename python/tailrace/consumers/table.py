@@ -120,6 +120,10 @@ class AveragesTable(Consumer):
         if self._rows:
             self._rows.close()
 
+    def warnings(self) -> list[str]:
+        """The worst warning of each kind so far. Local."""
+        return self._warnings.summary()
+
     def report(self) -> None:
         """Print the worst warning of each kind."""
         for line in self._warnings.summary():

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 from bokeh.layouts import column
-from bokeh.models import ColumnDataSource, Select
+from bokeh.models import ColumnDataSource, Div, Select
 
 from .choices import on_change, wrapped
 from .curve_figure import CurveFigure
+from .curve_table import table_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +36,8 @@ class CurvePanel:
         self._sources = [ColumnDataSource({"x": [], "y": []}, name=f"curve {at}") for at in range(len(runs))]
         self._sent: list[tuple[int, int]] = [(-1, 0) for _ in runs]  # of each run: which beginning, how many rows
         self._figure = CurveFigure(self._add_lines, ("time", ""))
-        choices = wrapped(self._column, *self._figure.toggles)
+        self._link = Div(text="", name="numbers of the curve")
+        choices = wrapped(self._column, *self._figure.toggles, self._link)
         self.root = column(choices, self._figure.root, sizing_mode="stretch_both")
         on_change(self._column, "value", self._draw_again)
 
@@ -46,6 +49,7 @@ class CurvePanel:
         plot.legend.click_policy = "hide"
 
     def _draw_again(self) -> None:
+        self._link.text = f'<a href="curve.csv?column={quote(self._column.value)}" download>save as CSV</a>'
         self._figure.labels = ("time", self._column.value.rpartition(": ")[2])
         self._figure.draw_again()
         self._sent = [(-1, 0) for _ in self._runs]
@@ -57,7 +61,7 @@ class CurvePanel:
         """Show the rows that were added."""
         self._offer()
         for number, run in enumerate(self._runs):
-            table, name = self._chosen(run)
+            table, name = table_with(self._runs, run, self._column.value or "")
             if table is None:
                 continue
             (beginning, count), now = self._sent[number], table.beginning
@@ -83,13 +87,6 @@ class CurvePanel:
             if self._column.value not in options and options:
                 usual = [name for name in options if name.endswith(": kinetic_energy")]
                 self._column.value = (usual or options)[0]
-
-    def _chosen(self, run: WatchedRun) -> tuple[Table | None, str]:
-        name, _, wanted = (self._column.value or "").rpartition(": ")
-        table = run.tables.get(name)
-        if table is None and len(run.tables) == 1 == len(self._runs[0].tables):  # files of other names
-            table = next(iter(run.tables.values()))
-        return (table, wanted) if table is not None and wanted in table.columns else (None, "")
 
 
 def _shown(table: Table) -> list[str]:

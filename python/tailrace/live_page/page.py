@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bokeh.events import ConnectionLost, DocumentReady
 from bokeh.layouts import column
-from bokeh.models import Div, TabPanel, Tabs
+from bokeh.models import CustomJS, Div, TabPanel, Tabs
 from jinja2 import Template
 
 from tailrace.render.style import COLOURS
@@ -14,17 +15,22 @@ from tailrace.render.style import COLOURS
 from .curve_panel import CurvePanel
 from .picture_panel import PicturePanel
 from .profile_panel import ProfilePanel
+from .run_state import RunState
 from .slice_panel import SlicePanel
 from .state_panel import StatePanel
+from .stored_choice import plain
+from .surface_panel import SurfacePanel
 
 if TYPE_CHECKING:
     from bokeh.document import Document
 
+    from .scenes import Scenes
     from .watched_run import WatchedRun
 
 _TEMPLATE = Template(
     """{% extends base %}
 {% block postamble %}
+<link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
   html, body { height: 100%; margin: 0; }
@@ -43,29 +49,52 @@ _LOOKS = {"light": ("#ffffff", "#1a1a1a", None), "dark": ("#15181c", "#e8e8e8", 
 _BRIGHT = ("#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#D55E00", "#0072B2")  # of COLOURS, first those seen on dark
 
 
+_WHOLE: dict[str, Any] = {"sizing_mode": "stretch_both", "styles": {"height": "100vh"}}
+_REST = {"flex": "1 1 0", "min-height": "0"}  # what the line on top leaves of the window
+# A page whose program was away for long asks for it again and again, as after a laptop has slept.
+_COME_BACK = """
+if (cb_obj.timeout == null && !window.comes_back) {
+  window.comes_back = setInterval(() => {
+    const asked = fetch("static/js/bokeh.min.js", {method: "HEAD"})
+    asked.then((answer) => { if (answer.ok) location.reload() }).catch(() => {})
+  }, 5000)
+}
+"""
+
+
 class Page:
     """Everything that a viewer sees."""
 
-    def __init__(self, document: Document, runs: Sequence[WatchedRun]) -> None:
+    def __init__(self, document: Document, runs: Sequence[WatchedRun], scenes: Scenes) -> None:
         theme = _theme(document)
         paper, ink, name = _LOOKS[theme]
         later = document.add_next_tick_callback
         colours = _BRIGHT if theme == "dark" else COLOURS
+        self._runs, self._states = runs, [RunState(run) for run in runs]
+        self._head = Div(
+            text="", sizing_mode="stretch_width", styles={"color": ink, "padding-right": "3.5rem"}, name="headline"
+        )
+        slices = SlicePanel(runs, later)
+        document.js_on_event(DocumentReady, slices.got)
         parts: dict[str, Any] = {
             "Curves": CurvePanel(runs, colours),
-            "Slices": SlicePanel(runs, later),
+            "Slices": slices,
+            "Surface": SurfacePanel(runs, later, scenes, dark=theme == "dark"),
             "Profiles": ProfilePanel(runs, later, colours[0]),
             "Pictures": PicturePanel(runs),
-            "State": StatePanel(runs),
+            "State": StatePanel(runs, self._states),
         }
         self._parts: list[Any] = list(parts.values())
         panels = [TabPanel(child=part.root, title=title, name=title) for title, part in parts.items()]
+        for part in parts.values():
+            part.root.update(sizing_mode="stretch_both", styles={"overflow": "auto", "min-height": "0"})
         for panel in panels:
             for text in panel.select({"type": Div}):
                 text.styles = {"color": ink}
         document.add_root(
-            column(Tabs(tabs=panels, name="tabs", sizing_mode="stretch_both"), sizing_mode="stretch_both")
+            column(self._head, Tabs(tabs=panels, name="tabs", sizing_mode="stretch_both", styles=_REST), **_WHOLE)
         )
+        document.js_on_event(ConnectionLost, CustomJS(code=_COME_BACK))
         document.title = " ".join(run.name for run in runs)
         document.template = _TEMPLATE
         document.template_variables.update(paper=paper, ink=ink, other="light" if theme == "dark" else "dark")
@@ -75,6 +104,16 @@ class Page:
 
     def update(self) -> None:
         """Show what is new."""
+        for state in self._states:
+            state.look()
+        lines = [
+            f"<p><b>{plain(run.name)}</b> {plain(state.headline())}</p>"
+            + "".join(f"<p role=alert>{plain(line)}</p>" for line in state.warnings())
+            for run, state in zip(self._runs, self._states, strict=True)
+        ]
+        text = f'<div role="status">{"".join(lines)}</div>'
+        if text != self._head.text:
+            self._head.text = text
         for part in self._parts:
             part.update()
 

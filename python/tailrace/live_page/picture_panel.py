@@ -1,10 +1,11 @@
-"""The pictures of the page: the newest that runs have drawn."""
+"""The pictures and films of the page: the newest that runs have drawn."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from bokeh.layouts import column
 from bokeh.models import Div, Select
@@ -37,13 +38,27 @@ class PicturePanel:
     def update(self) -> None:
         """Show the picture that is chosen, if it is another one or was drawn again."""
         there = {f"{run.name}: {path.relative_to(run.path)}": path for run in self._runs for path in run.pictures}
-        options = [_NEWEST, *there]
+        films = {label: path for run in self._runs for label, path in run.films.items()}
+        options = [_NEWEST, *there, *films]
         if options != self._choice.options:
             self._choice.options = options
         name = self._choice.value
         name = next(reversed(there), "") if name == _NEWEST else name
         if name in there:
             self._show(name, there[name])
+        elif name in films or (films and not there):
+            self._play(name if name in films else next(reversed(films)))
+
+    def _play(self, name: str) -> None:
+        """A film, of which a browser fetches what it shows."""
+        if self._shown == (name, 0.0):
+            return
+        self._shown = (name, 0.0)
+        address = f"film/{quote(name)}"
+        self._image.text = (
+            f'<video controls loop muted autoplay playsinline style="max-width: 100%; max-height: 80vh" '
+            f'aria-label="{plain(name)}" src="{address}"></video><p><a href="{address}" download>{plain(name)}</a></p>'
+        )
 
     def _show(self, name: str, path: Path) -> None:
         try:

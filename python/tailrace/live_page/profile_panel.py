@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bokeh.layouts import column
 from bokeh.models import ColumnDataSource
@@ -18,8 +18,6 @@ from .curve_figure import CurveFigure
 from .stored_choice import StoredChoice, plain
 
 if TYPE_CHECKING:
-    from tailrace.steps.stored_step import StoredStep
-
     from .stored_choice import Later
     from .watched_run import WatchedRun
 
@@ -28,7 +26,9 @@ class ProfilePanel:
     """An array of a step over its abscissa, for one viewer."""
 
     def __init__(self, runs: Sequence[WatchedRun], later: Later, colour: str) -> None:
-        self._stored = StoredChoice(runs, later, "Array", _names, lambda _: self._show())
+        self._stored: StoredChoice[_StoredLists] = StoredChoice(
+            runs, later, "Array", _StoredLists.of, lambda _: self._show()
+        )
         self._source = ColumnDataSource({"x": [], "y": []}, name="profile")
         self._colour = colour
         self._figure = CurveFigure(self._add_lines)
@@ -43,9 +43,9 @@ class ProfilePanel:
         self._stored.update()
 
     def _show(self) -> None:
-        path, name, step = self._stored.path, self._stored.name, self._stored.step
-        if path is not None and name:
-            self._stored.ask(lambda: _curve(path, name, step), self._draw)
+        source, name, step = self._stored.source, self._stored.name, self._stored.step
+        if source is not None and name:
+            self._stored.ask(lambda: source.curve(name, step), self._draw)
 
     def _draw(self, curve: Curve) -> None:
         x = 0.5 * (curve.x[1:] + curve.x[:-1]) if curve.bins else curve.x
@@ -56,12 +56,25 @@ class ProfilePanel:
             self._figure.draw_again()
 
 
-def _names(step: StoredStep) -> list[str]:
-    return list(lists(step, 1))
+class _StoredLists:
+    """The arrays of a series that are curves."""
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
-def _curve(path: Path, name: str, step: int) -> Curve:
-    with open_stored(path) as stored:
-        one = stored[step]
-        found = ordinates(one, str(path), [name], None, None)
-        return stored_curves(one, chosen(str(path), found, None, [name])[1], path.name, f"t = {one.time:.4g}")[0]
+    @classmethod
+    def of(cls, run: WatchedRun) -> dict[str, Self]:
+        """Those of a run."""
+        return {name: cls(path) for name, path in sorted(run.series.items())}
+
+    def about(self) -> tuple[int, list[str]]:
+        """How many steps there are, and the names of the arrays of the last one."""
+        with open_stored(self._path) as stored:
+            return len(stored), list(lists(stored[-1], 1)) if len(stored) else []
+
+    def curve(self, name: str, step: int) -> Curve:
+        """An array over its abscissa."""
+        with open_stored(self._path) as stored:
+            one, path = stored[step], str(self._path)
+            found = ordinates(one, path, [name], None, None)
+            return stored_curves(one, chosen(path, found, None, [name])[1], self._path.name, f"t = {one.time:.4g}")[0]

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tailrace.core import InputError
 
+from .gate import Gate
+from .scenes import Scenes, patterns
+from .stream_program import PREFIX, StreamProgram
 from .watched_run import WatchedRun
 
 if TYPE_CHECKING:
@@ -18,36 +21,47 @@ if TYPE_CHECKING:
     from bokeh.server.server import Server
 
 _LARGEST = 256 * 1024  # bytes of a message or a request of a browser
+_LAST_LOOK = 60.0  # seconds that reading a file may take at the end
 _PERIOD = 1000  # milliseconds between two updates of a page
 
 
 class LivePage:
     """The page of some runs, on a port.
 
-    :param paths: directories of runs, series, tables.
+    :param paths: directories of runs, series, tables; streams as sst:PATH.
     :param host: of the network that the page is served to; by default this machine alone.
     :param port: 0: any that is free.
     :raises InputError: a path does not exist, or the port is taken.
     """
 
     def __init__(self, paths: Sequence[Path], host: str = "127.0.0.1", port: int = 5006) -> None:
+        self._streams: list[StreamProgram] = []
         for path in paths:
-            if not path.exists():
+            if not str(path).startswith(PREFIX) and not path.exists():
                 raise InputError(f"{path}: there is no such file or directory")
         names = [path.resolve().name for path in paths]
         self._runs = [
-            WatchedRun(path, name if names.count(name) == 1 else str(path.resolve()))
+            WatchedRun(self._directory(path), name if names.count(name) == 1 else str(path.resolve()))
             for path, name in zip(paths, names, strict=True)
         ]
         for run in self._runs:
             run.update()
         self._ends = Event()
         self._token = secrets.token_urlsafe(18)
+        self._scenes = Scenes()
         self._server = self._made(host, port)
+        Gate(self._server, f"/{self._token}/")
         _load_less(self._server)
         self.port = int(self._server.port or 0)
         shown = {"127.0.0.1": "localhost", "0.0.0.0": socket.gethostname()}.get(host, host)
         self.address = f"http://{shown}:{self.port}/{self._token}/"
+
+    def _directory(self, path: Path) -> Path:
+        """What is watched of a source: of a stream what a program that reads it leaves."""
+        if not str(path).startswith(PREFIX):
+            return path
+        self._streams.append(StreamProgram(str(path)))
+        return self._streams[-1].directory
 
     def _made(self, host: str, port: int) -> Server:
         from bokeh.server.server import Server
@@ -58,9 +72,10 @@ class LivePage:
                 allow_websocket_origin=sorted({"localhost", "127.0.0.1", host, socket.gethostname(), socket.getfqdn()}),
                 websocket_max_message_size=_LARGEST, websocket_compression_level=6, compress_response=True,
                 http_server_kwargs={
-                    "max_body_size": _LARGEST, "max_header_size": 16384, "idle_connection_timeout": 60,
+                    "max_body_size": _LARGEST, "max_header_size": 16384, "idle_connection_timeout": 20,
                     "body_timeout": 10,
                 },
+                extra_patterns=patterns(self._runs, self._scenes),
             )  # fmt: skip
         except OSError as error:
             raise InputError(f"port {port} of {host}: {error.strerror}; choose another by --port") from None
@@ -69,7 +84,7 @@ class LivePage:
         """Make the page of a viewer, who has choices of their own."""
         from .page import Page
 
-        page = Page(document, self._runs)
+        page = Page(document, self._runs, self._scenes)
         document.add_periodic_callback(page.update, _PERIOD)
 
     def _follow(self) -> None:
@@ -80,9 +95,11 @@ class LivePage:
 
     def run(self) -> None:
         """Serve until the program is interrupted."""
-        Thread(target=self._follow, name="follow", daemon=True).start()
+        follows = Thread(target=self._follow, name="follow", daemon=True)
+        follows.start()
         self._server.start()
         self._server.io_loop.start()
+        follows.join(_LAST_LOOK)  # a thread that reads a file while Python ends would abort the program
 
     def stop(self) -> None:
         """End `run`, from another thread or a signal."""
@@ -90,6 +107,11 @@ class LivePage:
 
     def _end(self) -> Any:
         self._ends.set()
+        for run in self._runs:
+            if run.board is not None:
+                run.board.close()
+        for stream in self._streams:
+            stream.close()
         self._server.stop()
         self._server.io_loop.stop()
 

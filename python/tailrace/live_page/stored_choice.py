@@ -1,37 +1,42 @@
-"""The choice of a series, of something in it, and of a stored step, which the slices and the profiles share."""
+"""The choice of a series, of something in it, and of a stored step, which several panels share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from bokeh.models import Div, Select, Slider
 
 from tailrace.core import Error
-from tailrace.render.stored import open_stored
 from tailrace.text import visible
 
 from .choices import on_change
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tailrace.steps.stored_step import StoredStep
-
     from .watched_run import WatchedRun
 
 _READER = ThreadPoolExecutor(1, "reader")  # a plane that takes long keeps no curve waiting
 Later = Callable[[Callable[[], None]], Any]
 
 
-class StoredChoice:
+class Choosable(Protocol):
+    """What can be chosen."""
+
+    def about(self) -> tuple[int, list[str]]:
+        """How many steps there are, and the names of what is in the last one."""
+
+
+Chosen = TypeVar("Chosen", bound=Choosable)
+
+
+class StoredChoice(Generic[Chosen]):
     """What a viewer has chosen of the stored steps. The last step is followed as long as it is chosen.
 
     :param later: calls a function in the thread of the page.
     :param title: of what is chosen in a series.
-    :param names: what can be chosen in a step.
+    :param sources: what a run offers, by name.
     :param show: called after each change; whether something else than another step was chosen.
     :param told: a line about what is shown, or why nothing is.
     """
@@ -41,47 +46,56 @@ class StoredChoice:
         runs: Sequence[WatchedRun],
         later: Later,
         title: str,
-        names: Callable[[StoredStep], list[str]],
+        sources: Callable[[WatchedRun], Mapping[str, Chosen]],
         show: Callable[[bool], None],
     ) -> None:
-        self._runs, self._later, self._names, self._show = runs, later, names, show
-        self._series = Select(title="Series", options=[], width=260)
+        self._runs, self._later, self._sources, self._show = runs, later, sources, show
+        self._series = Select(title="Series", options=[], width=260, name=f"series of {title}")
         self._name = Select(title=title, options=[], width=180, name=title)
         self._step = Slider(title="Stored step", start=0, end=1, value=0, step=1, width=260)
         self.told = Div(text="no series here has what is shown here", sizing_mode="stretch_width")
         self.models = [self._series, self._name, self._step]
+        self._usual = ""  # the series that is shown without a choice of the viewer: the first one
+        self._there: dict[str, Chosen] = {}
         self._count = 0
         self._asked: set[str] = set()  # series that were looked into
+        self._busy = False  # a look at the series is under way
         on_change(self._series, "value", self._open)
         on_change(self._name, "value", lambda: self._show(True))
         on_change(self._step, "value_throttled", lambda: self._show(False))
 
     @property
-    def path(self) -> Path | None:
-        """That of the series."""
-        run_name, _, name = (self._series.value or "").partition(": ")
-        return next((run.series[name] for run in self._runs if run.name == run_name and name in run.series), None)
+    def source(self) -> Chosen | None:
+        """The series."""
+        return self._there.get(self._series.value or "")
 
     @property
     def name(self) -> str:
         """What is chosen in it; empty while nothing is."""
-        return self._name.value if self._count else ""
+        return self._name.value if self._count and self._name.value in self.names else ""
+
+    @property
+    def names(self) -> list[str]:
+        """What can be chosen in it."""
+        return list(self._name.options)
 
     @property
     def step(self) -> int:
         """The position of the step."""
-        return min(int(self._step.value), self._count - 1)
+        value = self._step.value
+        return min(int(value), self._count - 1) if isinstance(value, int | float) and value == value else 0
 
     def update(self) -> None:
         """Offer the series and steps that are there now."""
-        there = {f"{run.name}: {name}": path for run in self._runs for name, path in run.series.items()}
-        for label in there.keys() - self._asked:
+        there = {f"{run.name}: {name}": source for run in self._runs for name, source in self._sources(run).items()}
+        self._there = {label: self._there.get(label, source) for label, source in there.items()}
+        for label in [one for one in there if one not in self._asked]:
             self._asked.add(label)
-            self._look(label, there[label])
-        if self.step >= self._count - 1:
+            self._look(label, self._there[label])
+        if self.step >= self._count - 1 and not self._busy:
             self._open()
 
-    def _look(self, label: str, path: Path) -> None:
+    def _look(self, label: str, source: Chosen) -> None:
         """Offer a series if it has what is shown here."""
 
         def offer(found: tuple[int, list[str]]) -> None:
@@ -89,25 +103,23 @@ class StoredChoice:
             if not count:  # look again when it has a step
                 self._asked.discard(label)
             elif names:
-                self._series.options = sorted([*self._series.options, label])
-                self._series.value = self._series.value or label
+                self._series.options = [one for one in self._there if one in {*self._series.options, label}]
+                if self._series.value in ("", self._usual):  # the viewer has not chosen another one
+                    self._usual = self._series.value = self._series.options[0]
 
-        self.ask(lambda: self._about(path), offer)
+        self.ask(source.about, offer)
 
     def _open(self) -> None:
-        path = self.path
-        if path is not None:
-            self.ask(lambda: self._about(path), self._offer)
-
-    def _about(self, path: Path) -> tuple[int, list[str]]:
-        with open_stored(path) as stored:
-            return len(stored), self._names(stored[-1]) if len(stored) else []
+        source = self.source
+        if source is not None:
+            self._busy = True
+            self.ask(source.about, self._offer)
 
     def _offer(self, found: tuple[int, list[str]]) -> None:
         count, names = found
         follows, grown = self.step >= self._count - 1, count != self._count
         self._count = count
-        self._step.end = max(count - 1, 1)
+        self._step.end, self._step.disabled = max(count - 1, 1), count < 2
         if follows:
             self._step.value = max(count - 1, 0)
         if names != self._name.options:
@@ -126,11 +138,19 @@ class StoredChoice:
                 found = work()
             except (Error, OSError, ValueError, RuntimeError) as error:
                 text = plain(str(error))
-                self._later(lambda: setattr(self.told, "text", text))
+                self._later(lambda: self._failed(text))
             else:
-                self._later(lambda: then(found))
+                self._later(lambda: self._done(then, found))
 
         _READER.submit(do)
+
+    def _failed(self, text: str) -> None:
+        self._busy = False
+        self.told.text = text
+
+    def _done(self, then: Callable[[Any], None], found: Any) -> None:
+        self._busy = False
+        then(found)
 
 
 def plain(text: str) -> str:

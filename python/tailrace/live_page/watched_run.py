@@ -8,15 +8,21 @@ from functools import partial
 from pathlib import Path
 
 from tailrace.core import Error, engine_at
-from tailrace.files.marks import TIME_SERIES, is_ours
+from tailrace.files.marks import FILM, TIME_SERIES, is_ours
 from tailrace.formats.recognise import format_in_child
 from tailrace.io.time_series import read_provenance
+from tailrace.live_run.board import BoardReader, board_of
+from tailrace.live_run.facts import Facts
 
 from .growing_table import GrowingTable, NumbersOfSteps, Table
 
 _DEEP = 2  # directories below that of a run, in which its results are
 _MOST = 400  # files that are looked at
 _REST = 2.0  # seconds between two looks at the directory
+_LATE, _LAST_WORDS = (
+    60.0,
+    5.0,
+)  # seconds that rows may be newer than what a run tells: while it computes, and at its end
 
 
 class WatchedRun:
@@ -31,6 +37,9 @@ class WatchedRun:
         self.tables: dict[str, Table] = {}
         self.series: dict[str, Path] = {}
         self.pictures: list[Path] = []
+        self.films: dict[str, Path] = {}  # by names that no other film of the page has
+        self.board: BoardReader | None = None  # of a run that shows itself
+        self.facts: Facts | None = None  # what that has told last
         self.sizes: dict[str, int] = {}  # of the series, in bytes
         self.case = ""  # the text of its case, where a table tells it
         self.problems: dict[str, str] = {}  # files that cannot be read, and why
@@ -46,6 +55,17 @@ class WatchedRun:
             self._looked = clock.monotonic()
         for name, table in self.tables.items():
             self._try(name, table.update)
+        if self.board is not None:
+            self._try("what viewers ask of the run", self.board.renew)
+            self.facts = self._told_now(self.board)
+
+    def _told_now(self, board: BoardReader) -> Facts | None:
+        """What the run has told; None if it is of an earlier run, after which another one has written the table."""
+        main, facts = self.main(), board.facts()
+        if facts is None or main is None:
+            return facts
+        late = _age(main.path) - board.date()
+        return None if late > (_LATE if facts.state == "running" else _LAST_WORDS) else facts
 
     def _try(self, name: str, work: Callable[[], None]) -> None:
         told = {other: text for other, text in self.problems.items() if other != name}
@@ -57,17 +77,24 @@ class WatchedRun:
             self.problems = told
 
     def _look(self) -> None:
-        pictures = []
+        pictures, films = [], {}
         for path in self._files():
             name = self.path.name if path == self.path else str(path.relative_to(self.path))
             if path.suffix == ".png":
                 pictures.append(path)
+            elif path.suffix in (".mp4", ".webm"):
+                if is_ours(path, FILM):
+                    films[f"{self.name}: {name}"] = path
             elif name not in self.tables and name not in self.series:
                 self._try(name, partial(self._take, name, path))
-        self.pictures = sorted(pictures, key=_age)
+        self.pictures, self.films = sorted(pictures, key=_age), films
         self.sizes = {name: _size(path) for name, path in self.series.items()}
         main = self.main()
-        if isinstance(main, GrowingTable) and main.beginning != self._told:
+        if not isinstance(main, GrowingTable):
+            return
+        if self.board is None and board_of(main.path).is_dir():
+            self.board = BoardReader(board_of(main.path))
+        if main.beginning != self._told:
             self.case, self._told = read_provenance(main.path).get("case", ""), main.beginning
 
     def _files(self) -> list[Path]:

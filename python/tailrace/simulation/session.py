@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time as clock
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from tailrace.analysis.calls import wait_for_others
 from tailrace.analysis.errors import AnalysisError
 from tailrace.consumers.checkpoint import Checkpoints
+from tailrace.consumers.publisher import Publisher
 from tailrace.core import Error, keep_freed_memory
 from tailrace.flow.model import FlowError
-from tailrace.machine import seconds_without_processor
+from tailrace.live_run.board import board_of
+from tailrace.machine import physical_cores, processor, seconds_without_processor
 
 from .existing_results import claimed
 from .progress import Live
@@ -31,6 +37,9 @@ if TYPE_CHECKING:
     from tailrace.flow.checkpointed_model import CheckpointedModel
 
     from .callbacks import Callbacks
+
+
+Shown = Literal["no", "yes", "with control"]  # whether a run tells a board about itself, and may be stopped there
 
 
 class SessionState(Enum):
@@ -61,6 +70,7 @@ class RunSession:
     """The consumers of a simulation at work, and its requests to stop. Collective.
 
     :param show: print the progress, and a table of the time.
+    :param live: whether pages can show it while it computes.
     """
 
     _recorder: Recorder
@@ -76,14 +86,16 @@ class RunSession:
         history: RunHistory,
         *,
         show: bool,
+        live: Shown = "no",
     ) -> None:
         self.state = SessionState.CLOSED
         self.numbers: dict[str, float] = {}  # the volume averages that were measured last
         self.stopped = False  # on request, by a signal
         self.incomplete = False  # something is missing of what was to be made beside the flow
         self._simulation, self._callbacks, self._rhythm = simulation, callbacks, rhythm
-        self._history, self._show = history, show
+        self._history, self._show, self._shown = history, show, live
         self._live: Live | None = None
+        self._publisher: Publisher | None = None
         self._half_changed = False  # a callback failed, perhaps after it had changed a part of the velocity
 
     # ---- opening and closing -----------------------------------------------------------------------------------------
@@ -120,6 +132,7 @@ class RunSession:
             if recorder is not None:
                 recorder.close()
                 self.incomplete = recorder.incomplete
+                self._tell_end("stopped" if self.stopped else "finished")
             self._alone.Free()
         finally:
             self.state, self._live = SessionState.CLOSED, None
@@ -143,6 +156,8 @@ class RunSession:
             simulation, self._rhythm, self._recorder.consumers, lambda: files_there(simulation.case, simulation.comm)
         )
         self._stop = stack.enter_context(StopRequest())
+        if self._shown != "no":
+            self._publish(resumed)
         self.state = SessionState.OPEN
         if self._show:
             simulation.say(repr(simulation))
@@ -150,6 +165,48 @@ class RunSession:
             time = simulation.case.time
             live = Live(time.total_steps, first_step=simulation.step, end=time.end, first_time=simulation.time)
             self._live = stack.enter_context(live)
+
+    def _publish(self, resumed: int | None) -> None:
+        """Let pages see this run."""
+        simulation = self._simulation
+        table = Path(simulation.case.diagnostics.path)
+        self._publisher = Publisher(
+            board_of(table), simulation.comm, self._recorder.step().names,
+            seconds=simulation.phases, facts=self._facts, say=self._tell, goes_on=resumed is not None,
+            stop=self._stop.make if self._shown == "with control" else None,
+        )  # fmt: skip
+        self._recorder.consumers.append(self._publisher)
+        if self._show:
+            simulation.say(f"live: tailrace live {Path.cwd()} shows this run in a browser")
+
+    def _facts(self) -> dict[str, Any]:
+        """What pages are told of the run, on rank 0. Local."""
+        simulation, recorder = self._simulation, self._recorder
+        done = [consumer.progress() for consumer in (*recorder.consumers, self._checkpoints)]
+        now = {"step": simulation.step, "time": simulation.time, "dt": recorder.table.dt, "written": self._written()}
+        told = {"warnings": recorder.table.warnings(), "consumers": [one for one in done if one]}
+        return {**now, **told, **self._unchanging}
+
+    @cached_property
+    def _unchanging(self) -> dict[str, Any]:
+        """What is told again and again."""
+        simulation = self._simulation
+        time = simulation.case.time
+        return {
+            "title": repr(simulation).rpartition(", step")[0].strip("<>"),
+            "case": str(simulation.provenance.get("case", "")),
+            "end": {"step": time.total_steps, "time": time.end},
+            "host": socket.gethostname(),
+            "process": os.getpid(),
+            "machine": f"{processor()}, {physical_cores()} cores",
+            "directory": str(Path.cwd()),
+        }
+
+    def _tell_end(self, state: str) -> None:
+        """Tell pages how the run has ended. Local."""
+        publisher, self._publisher = self._publisher, None
+        if publisher is not None and self._simulation.comm.rank == 0:
+            publisher.end(state)
 
     def _last(self) -> OpenCheckpoint | None:
         """The checkpoint of this state, with the states of the analyses, when a simulation is entered again."""
@@ -223,11 +280,13 @@ class RunSession:
             yield
         except alike as error:
             self._leave(error)
+            self._tell_end(f"failed: {error}")
             self._let_go()
             raise
         except BaseException as error:  # perhaps only on one rank, so collective calls are not possible
             if isinstance(error, Error | OSError):
                 self._tell_way_on()
+            self._tell_end(f"failed: {str(error) or type(error).__name__}")
             self._let_go()
             raise
 
@@ -279,7 +338,6 @@ class RunSession:
     def _show_progress(self, dt: float) -> None:
         if self._live:
             simulation, numbers = self._simulation, self.numbers
-            written = self._recorder.bytes_written + self._checkpoints.bytes_written
             self._live.update(
                 simulation.step,
                 simulation.time,
@@ -287,11 +345,17 @@ class RunSession:
                 energy=numbers.get("kinetic_energy"),
                 divergence=numbers.get("max_divergence"),
                 cfl=numbers.get("cfl"),
-                io_bytes=written * simulation.comm.size,
+                io_bytes=self._written(),
             )
+
+    def _written(self) -> int:
+        """The bytes that all ranks have written, if they write as much as this one. Local."""
+        return (self._recorder.bytes_written + self._checkpoints.bytes_written) * self._simulation.comm.size
 
     def _tell(self, text: str) -> None:
         """Print a line on rank 0, above the progress if it is shown."""
+        if self._publisher is not None:
+            self._publisher.note(text)
         if self._live:
             self._live.message(text)
         else:

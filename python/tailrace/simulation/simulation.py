@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, get_args
 
 from tailrace.case.schedule import Schedule
 from tailrace.consumers.checkpoint import CheckpointSchedule
@@ -25,7 +25,7 @@ from tailrace.text import visible
 
 from .callbacks import Callbacks, checked_times
 from .existing_results import check_free
-from .session import RunHistory, RunSession, SessionState
+from .session import RunHistory, RunSession, SessionState, Shown
 from .stop import STOPPED, Stopped
 from .write_checks import check_targets
 
@@ -60,6 +60,7 @@ class Simulation(CheckpointedModel):
     :param change: a resumed run may compute something else than before from there on, as with another Reynolds number;
         without it, such a case is an error. What it writes says which steps are of which case.
     :param overwrite: replace results of an earlier run, which are an error otherwise.
+    :param live: `tailrace live` shows it while it computes: "yes", or "with control" if it may be stopped from there.
     :param flow, forcing: as in `Model`; a resumed run needs the forcing again.
     :raises InputError: the case does not fit the ranks, or the checkpoint.
     :raises IoError: there is no checkpoint to resume from, or a file cannot be opened.
@@ -82,12 +83,16 @@ class Simulation(CheckpointedModel):
         resume: bool = False,
         change: bool = False,
         overwrite: bool = False,
+        live: Shown = "no",
         flow: InitialFlow | None = None,
         forcing: Force | None = None,
     ) -> None:
         if change and not resume:
             raise InputError("change goes with resume: it changes the case of a run that goes on")
         super().__init__(case, comm, resume=resume, change=change, flow=flow, forcing=forcing)
+        if live not in get_args(Shown):
+            raise InputError(f"live is one of {', '.join(map(repr, get_args(Shown)))}; found {live!r}")
+        self._shown: Shown = live
         self._history = RunHistory(overwrite, goes_on=resume, has_checkpoint=resume)
         told = self.resumed_from.about if self.resumed_from else {}
         self._callbacks = Callbacks(self.step, int(told.get(_CALLED, 0)))
@@ -184,7 +189,7 @@ class Simulation(CheckpointedModel):
     def _open(self, *, show: bool) -> AbstractContextManager[None]:
         if self._session is not None and self._session.state is SessionState.OPEN:
             raise InputError("the simulation is open already")
-        self._session = RunSession(self, self._callbacks, self._rhythm, self._history, show=show)
+        self._session = RunSession(self, self._callbacks, self._rhythm, self._history, show=show, live=self._shown)
         return self._session.opened()
 
     def __exit__(
@@ -258,10 +263,10 @@ class Simulation(CheckpointedModel):
         return {_CALLED: self._callbacks.called(self.step)}
 
 
-def run(case: Case, *, resume: bool = False, change: bool = False, overwrite: bool = False) -> int:
+def run(case: Case, *, resume: bool = False, change: bool = False, overwrite: bool = False, live: Shown = "no") -> int:
     """Compute a case on COMM_WORLD. Collective.
 
-    :param resume, change: as in `Simulation`.
+    :param resume, change, live: as in `Simulation`.
     :param overwrite: results of an earlier run may be replaced.
     :returns: the exit code, see `Simulation.run`.
     :raises InputError, IoError, FlowError, AnalysisError: on every rank alike.
@@ -277,4 +282,4 @@ def run(case: Case, *, resume: bool = False, change: bool = False, overwrite: bo
 
     check_targets(case, MPI.COMM_WORLD)  # before the flow is made, which may take long
     check_free(case, MPI.COMM_WORLD, resume=resume, overwrite=overwrite)
-    return Simulation(case, resume=resume, change=change, overwrite=overwrite).run()
+    return Simulation(case, resume=resume, change=change, overwrite=overwrite, live=live).run()

@@ -37,6 +37,10 @@ class StopRequest:
         for number, handler in self._former.items():
             signal.signal(number, handler)
 
+    def make(self) -> None:
+        """Take note of a request that came in another way. Local."""
+        self._wanted = True
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._wanted and number == signal.SIGINT:
             raise KeyboardInterrupt

@@ -35,8 +35,8 @@ def solver(monkeypatch):
     module = types.ModuleType("tailrace.simulation.simulation")
     module.calls, module.answer = [], lambda: 0
 
-    def run(case, resume, change, overwrite):
-        module.calls.append((case, resume, overwrite))
+    def run(case, resume, change, overwrite, live):
+        module.calls.append((case, resume, overwrite, live))
         return module.answer()
 
     module.run = run
@@ -119,7 +119,10 @@ def test_run_hands_the_case_to_the_solver(case_file, solver):
     assert tailrace("run", case_file, "--overwrite").exit_code == 0
     (case, *first), (_, *second) = solver.calls
     assert (case.time.end, case.grid.points[0]) == (3.0, 48)
-    assert (first, second) == ([True, False], [False, True])
+    assert (first, second) == ([True, False, "no"], [False, True, "no"])
+    for option, shown in (("--live", "yes"), ("--live-control", "with control")):
+        assert tailrace("run", case_file, option).exit_code == 0
+        assert solver.calls[-1][-1] == shown
 
 
 def test_run_takes_an_input_of_xcompact3d_and_says_what_it_leaves(solver):

@@ -105,7 +105,7 @@ def test_how_ranks_of_open_mpi_wait(monkeypatch, given, found):
 FAKE_SOLVER = """
 import os, sys, types
 
-def run(case, resume, change, overwrite):
+def run(case, resume, change, overwrite, live):
     from mpi4py import MPI
 
     rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size

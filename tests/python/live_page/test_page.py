@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import time
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import tailrace as tr
 from helpers.harness import mpi_run
@@ -91,7 +93,7 @@ def test_what_a_run_has_written(tmp_path, served):
             time.sleep(0.1)
             seen = browser.value(f"Array.from({MODEL.format('plane')}.data.image[0])")
         np.testing.assert_allclose(seen, plane.ravel(), atol=1e-6)
-        browser.value(f"{TABS}.active = 2; 1")
+        browser.value(f"{TABS}.active = 3; 1")
         select(browser, "Array", "energy")
         browser.wait(f"{data('profile', 'y')}.length == 5 && Math.abs({data('profile', 'y')}[0] - 0.04) < 1e-9")
         assert browser.value(data("profile", "x")) == [0, 1, 2, 3, 4]
@@ -131,3 +133,125 @@ def test_a_run_is_followed_and_goes_on_after_a_restart(tmp_path, served):
         for browser in (first, second):
             browser.wait(f"{data('curve 0', 'x')}.length == {last}")
             assert browser.errors == []
+
+
+PRESS = """((text) => {
+  const press = (root) => {
+    for (const one of root.querySelectorAll("*")) {
+      if (one.tagName === "BUTTON" && one.textContent.includes(text) && one.offsetParent) {
+        one.click()
+        return true
+      }
+      if (one.shadowRoot && press(one.shadowRoot)) return true
+    }
+    return false
+  }
+  return press(document)
+})"""
+
+
+def click(browser, text):
+    """Press the button with a text when it is there; it is in a tree of its own, as Bokeh makes it."""
+    browser.wait(f"{PRESS}({text!r})")
+
+
+def drag(browser, begin, end):
+    """Move the pressed mouse."""
+    browser.call("Input.dispatchMouseEvent", type="mousePressed", x=begin[0], y=begin[1], button="left", clickCount=1)
+    for share in np.linspace(0, 1, 8):
+        x, y = (a + share * (b - a) for a, b in zip(begin, end, strict=True))
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1)
+    browser.call("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], button="left", clickCount=1)
+
+
+def seen(browser, path):
+    """What is seen of the page, as numbers."""
+    browser.picture(path)
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("RGB")).astype(int)
+
+
+def says(browser, text, limit=60):
+    browser.wait(f"{MODEL.format('headline')}.text.includes({text!r})", limit)
+
+
+def test_a_run_shows_what_it_has_in_memory_and_is_stopped_from_the_page(tmp_path, served):
+    path = run_of(tmp_path / "a", steps=100000)
+    path.write_text(path.read_text().replace("dt = 0.01", "dt = 1e-5").replace("every = 2\nkeep", "every = 1000\nkeep"))
+    job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml", "-n", "2", "--live-control"), tmp_path / "a")
+    end = time.monotonic() + 60
+    while not (tmp_path / "a/.time_series.csv.live/now.json").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    with Browser() as browser:
+        browser.go(served("a"))
+        browser.wait(f"!!{TABS}")
+        says(browser, "running")
+        browser.value(f"{TABS}.active = 1; 1")
+        browser.wait(f"{MODEL.format('series of Field')}.value == 'a: now, in memory'")
+        browser.wait(f"{MODEL.format('Field')}.options.includes('vorticity')")
+        select(browser, "Field", "vorticity")
+        picture = f"{MODEL.format('plane')}.data.image[0]"
+        browser.wait(f"Math.min(...{picture}) >= 0 && {picture}.shape.join() == '11,16'")
+        number = browser.value(f"Array.from({MODEL.format('plane')}.data.number)[0]")
+        browser.wait(f"Array.from({MODEL.format('plane')}.data.number)[0] > {number} + 1")  # it follows the run
+        browser.value(f"{TABS}.active = 2; 1")
+        browser.wait(f"{MODEL.format('Surface of')}.options.includes('ux')")
+        select(browser, "Surface of", "ux")
+        browser.wait(f"{MODEL.format('coloured by')}.options.includes('uy')")
+        select(browser, "coloured by", "uy")
+        click(browser, "Show the surface")
+        browser.wait(f"{MODEL.format('surface view')}.text.includes('iframe')")
+        place, before = tmp_path / "seen.png", None
+        for _ in range(300):  # until something in colours is drawn
+            before = seen(browser, place)[300:700, 300:1000]
+            if (np.ptp(before, axis=2) > 60).mean() > 0.01:
+                break
+            time.sleep(0.1)
+        assert (np.ptp(before, axis=2) > 60).mean() > 0.01, "the surface is not drawn"
+        drag(browser, (640, 500), (800, 430))
+        for _ in range(100):
+            after = seen(browser, place)[300:700, 300:1000]
+            if (np.abs(after - before).max(axis=2) > 60).mean() > 0.01:
+                break
+            time.sleep(0.1)
+        assert (np.abs(after - before).max(axis=2) > 60).mean() > 0.01, "the surface does not turn"
+        browser.value(f"{TABS}.active = 5; 1")
+        browser.wait(f"{MODEL.format('state of a')}.text.includes('pressure')")
+        click(browser, "Stop with a checkpoint")
+        click(browser, "No, let it go on")
+        time.sleep(3)
+        assert job.poll() is None, "it was asked only to be asked"
+        click(browser, "Stop with a checkpoint")
+        click(browser, "Yes, stop the run")
+        ended = mpi_run.finish(job, 60)
+        assert ended.code == 143, ended.text
+        assert "stopped on request" in ended.text
+        says(browser, "stopped")
+        again = mpi_run.tailrace("run", "case.toml", "--resume", "--live", "--set=time.steps=100", cwd=tmp_path / "a")
+        assert again.code in (0, 2), again.text  # its checkpoint may be later
+        if again.code == 0:
+            says(browser, "finished")
+        assert browser.errors == []
+        own = urlsplit(browser.asked[0]).netloc
+        assert {urlsplit(one).netloc for one in browser.asked} - {""} == {own}
+
+
+def test_a_run_that_dies_is_told(tmp_path, served):
+    path = run_of(tmp_path / "a", steps=100000)
+    path.write_text(path.read_text().replace("dt = 0.01", "dt = 1e-5"))
+    job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml", "--live"), tmp_path / "a")
+    with Browser((390, 800)) as browser:
+        end = time.monotonic() + 60
+        while not (tmp_path / "a/.time_series.csv.live/now.json").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        browser.go(served("a"))
+        browser.wait(f"!!{TABS}")
+        says(browser, "running")
+        browser.value(f"{TABS}.active = 5; 1")
+        assert not browser.value(f"{MODEL.format('stop')}.visible"), "it was not allowed"
+        mpi_run.kill_session(job)
+        mpi_run.finish(job, 60)
+        says(browser, "died")
+        assert browser.errors == []

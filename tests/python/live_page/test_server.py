@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 pytest.importorskip("bokeh")
+from bokeh.models import Div
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 import tailrace as tr
 from helpers.harness import mpi_run
 from tailrace.io.time_series import TimeSeries
+from tailrace.live_page.run_state import RunState
 from tailrace.live_page.state_panel import StatePanel
 
 
@@ -146,10 +148,11 @@ def test_names_of_files_are_text_and_runs_of_one_name_are_told_apart(tmp_path):
     try:
         watched = view._page._runs
         assert len({run.name for run in watched}) == 2
-        panel = StatePanel(watched)
+        panel = StatePanel(watched, [RunState(run) for run in watched])
         panel.update()
-        assert "<b>" not in panel.root.text and "<i>" not in panel.root.text
-        assert panel.root.text.count("&lt;b&gt;run") == 2 and panel.root.text.count("&lt;i&gt;out.h5") == 2
+        text = "".join(one.text for one in panel.root.select({"type": Div}))
+        assert "<b>" not in text and "<i>" not in text
+        assert text.count("&lt;b&gt;run") == 2 and text.count("&lt;i&gt;out.h5") == 2
     finally:
         view.close()
 

@@ -28,7 +28,15 @@ class Browser:
     def __init__(self, size: tuple[int, int] = (1280, 800)) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
         options = [
-            f"--{name}" for name in (*_QUIET, "headless", "no-sandbox", "disable-gpu", "remote-debugging-port=0")
+            f"--{name}"
+            for name in (
+                *_QUIET,
+                "headless",
+                "no-sandbox",
+                "enable-unsafe-swiftshader",
+                "use-angle=swiftshader",
+                "remote-debugging-port=0",
+            )
         ]
         options += [f"--user-data-dir={self._folder.name}", f"--window-size={size[0]},{size[1]}"]
         self._program = subprocess.Popen([PROGRAM, *options, "about:blank"], stderr=subprocess.DEVNULL)

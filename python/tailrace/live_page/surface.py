@@ -1,0 +1,160 @@
+"""A surface that a browser can turn: made and reduced here by VTK, shown there by vtk.js, which trame-vtk brings."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailrace.pictures.colours import table_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tailrace.live_run.part import Part
+
+_MOST = 40_000  # triangles that travel: about a megabyte
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A surface in a file for the viewer of vtk.js.
+
+    :param scene: the bytes of the file.
+    :param level: its value.
+    :param limits: the values of the first and the last colour.
+    """
+
+    scene: bytes
+    triangles: int
+    level: float
+    limits: tuple[float, float]
+
+
+def surface_of(values: Part, level: float | None, colour: Part, dark: bool) -> Surface:
+    """The surface on which values have a level.
+
+    :param level: None: one standard deviation above the mean.
+    :param colour: the values that colour it, on the same nodes.
+    :raises ValueError: the values do not have this level.
+    """
+    chosen = float(np.nanmean(values.values) + np.nanstd(values.values)) if level is None else level
+    mesh = _contour(values, chosen, colour.values)
+    count = mesh.GetNumberOfPolys()
+    if not count:
+        low, high = float(np.nanmin(values.values)), float(np.nanmax(values.values))
+        raise ValueError(f"there is no surface at {chosen:.4g}: the values go from {low:.4g} to {high:.4g}")
+    limits = _limits(colour.values)
+    scene = _scene(mesh, values.places, limits, dark)
+    return Surface(scene, count, chosen, limits)
+
+
+def _contour(part: Part, level: float, colour: NDArray[Any]) -> Any:
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonDataModel import vtkRectilinearGrid
+    from vtkmodules.vtkFiltersCore import vtkContourFilter, vtkPolyDataNormals, vtkQuadricDecimation
+
+    grid = vtkRectilinearGrid()
+    grid.SetDimensions(*reversed(part.values.shape))
+    x, y, z = (numpy_to_vtk(np.ascontiguousarray(one), deep=True) for one in part.places)
+    grid.SetXCoordinates(x)
+    grid.SetYCoordinates(y)
+    grid.SetZCoordinates(z)
+    for name, values in (("values", part.values), ("colour", colour)):
+        array = numpy_to_vtk(np.nan_to_num(values, nan=0.0).ravel(), deep=True)
+        array.SetName(name)
+        grid.GetPointData().AddArray(array)
+    grid.GetPointData().SetActiveScalars("values")
+    contour = vtkContourFilter()
+    contour.SetInputData(grid)
+    contour.SetValue(0, level)
+    contour.ComputeScalarsOff()
+    contour.Update()
+    mesh = contour.GetOutput()
+    if mesh.GetNumberOfPolys() > _MOST:
+        fewer = vtkQuadricDecimation()
+        fewer.SetInputData(mesh)
+        fewer.SetTargetReduction(1 - _MOST / mesh.GetNumberOfPolys())
+        fewer.AttributeErrorMetricOff()
+        fewer.MapPointDataOn()
+        fewer.Update()
+        mesh = fewer.GetOutput()
+    normals = vtkPolyDataNormals()
+    normals.SetInputData(mesh)
+    normals.SplittingOff()
+    normals.Update()
+    return normals.GetOutput()
+
+
+def _limits(values: NDArray[Any]) -> tuple[float, float]:
+    """Values of the first and the last colour: equal on both sides of zero where the sign changes."""
+    low, high = (float(end) for end in np.nanpercentile(values, [0.5, 99.5]))
+    if low < 0 < high and min(-low, high) > 0.1 * max(-low, high):
+        return -max(-low, high), max(-low, high)
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _scene(mesh: Any, places: tuple[NDArray[Any], ...], limits: tuple[float, float], dark: bool) -> bytes:
+    from trame_vtk.modules.vtk import serializers
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkCommonCore import vtkUnsignedCharArray
+    from vtkmodules.vtkFiltersSources import vtkOutlineSource
+    from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper, vtkRenderer, vtkRenderWindow
+
+    table = table_of("", limits)
+    values = vtk_to_numpy(mesh.GetPointData().GetArray("colour"))
+    share = np.clip((values - limits[0]) / (limits[1] - limits[0]), 0, 1)
+    painted = np.ascontiguousarray(table[np.round(share * (len(table) - 1)).astype(int), :3], np.uint8)
+    colours = vtkUnsignedCharArray()
+    colours.SetName("colours")
+    colours.SetNumberOfComponents(3)
+    colours.SetNumberOfTuples(len(painted))
+    vtk_to_numpy(colours)[...] = painted
+    for name in ("colour", "values"):
+        mesh.GetPointData().RemoveArray(name)
+    mesh.GetPointData().SetScalars(colours)
+    mapper = vtkPolyDataMapper()
+    mapper.SetInputData(mesh)
+    actor = vtkActor()
+    actor.SetMapper(mapper)
+    actor.GetProperty().SetAmbient(0.25)
+    actor.GetProperty().SetDiffuse(0.85)
+    outline = vtkOutlineSource()
+    outline.SetBounds(*(float(end) for along in places for end in (along[0], along[-1])))
+    outline.Update()
+    edges = vtkPolyDataMapper()
+    edges.SetInputData(outline.GetOutput())
+    box = vtkActor()
+    box.SetMapper(edges)
+    box.GetProperty().SetColor(0.5, 0.5, 0.5)
+    renderer, window = vtkRenderer(), vtkRenderWindow()
+    renderer.SetBackground(*((0.08, 0.09, 0.11) if dark else (1.0, 1.0, 1.0)))
+    renderer.AddActor(actor)
+    renderer.AddActor(box)
+    window.AddRenderer(renderer)
+    camera = renderer.GetActiveCamera()
+    camera.SetPosition(1.6, -2.2, 1.4)
+    camera.SetFocalPoint(0, 0, 0)
+    camera.SetViewUp(0, 0, 1)
+    renderer.ResetCamera()
+    serializers.initialize_serializers()
+    context = serializers.SynchronizationContext()
+    context.set_ignore_last_dependencies(True)
+    scene = serializers.serialize(None, window, serializers.reference_id(window), context, 1)
+    scene["extra"] = {
+        "vtkRefId": serializers.reference_id(window),
+        "centerOfRotation": camera.GetFocalPoint(),
+        "camera": serializers.reference_id(camera),
+    }
+    arrays = {
+        one["hash"]: {**one, "content": context.get_cached_data_array(one["hash"], False)}
+        for one in serializers.extract_array_hash(scene)
+    }
+    room = io.BytesIO()
+    with zipfile.ZipFile(room, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("index.json", json.dumps({"hashes": arrays, "scene": scene}))
+    return room.getvalue()

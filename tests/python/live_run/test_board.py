@@ -1,0 +1,131 @@
+"""The directory by which a run and its pages talk."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from tailrace.live_run import board as board_module
+from tailrace.live_run.board import Board, BoardReader, board_of
+from tailrace.live_run.part import Part, chosen
+from tailrace.live_run.wanted import Wanted
+
+PLANE = Wanted("plane", "ux", "y", 3)
+PART = Part(np.ones((2, 1, 4), np.float32), (np.arange(4.0), np.array([0.5]), np.arange(2.0)), 3, 9, 12, 0.25)
+
+
+@pytest.fixture
+def place(tmp_path):
+    return board_of(tmp_path / "time_series.csv")
+
+
+def test_questions_and_answers(place):
+    run = Board(place, control=False)
+    page = BoardReader(place)
+    assert page.facts() is None and run.asked() == [] and page.answer(PLANE) is None
+    run.tell({"state": "running", "step": 4, "time": float("nan")})
+    assert page.facts().step == 4 and not page.facts().control and np.isnan(page.facts().time)
+    page.want(PLANE)
+    page.want(Wanted("box", "q"))
+    assert run.asked() == [PLANE, Wanted("box", "q")]
+    run.answer(PLANE, PART)
+    run.answer(Wanted("box", "q"), "there is no q")
+    found = page.answer(PLANE)
+    assert (found.step, found.time, found.node, found.count) == (12, 0.25, 3, 9)
+    np.testing.assert_array_equal(found.values, PART.values)
+    assert page.answer(Wanted("box", "q")) == "there is no q"
+    run.keep([PLANE])
+    assert page.answer(Wanted("box", "q")) is None and page.answer(PLANE) is not None
+    page.close()
+    assert run.asked() == []
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_several_pages_ask_for_few_parts(place):
+    run = Board(place, control=False)
+    run.tell({"state": "running"})
+    pages = [BoardReader(place) for _ in range(3)]
+    for number, page in enumerate(pages):
+        for node in range(number, number + 5):
+            page.want(Wanted("plane", "ux", "x", node))
+    assert len(run.asked()) == 7
+    for node in range(100, 120):
+        pages[0].want(Wanted("plane", "ux", "x", node))
+    assert len(run.asked()) == board_module._MOST
+
+
+def test_a_question_that_is_not_renewed_is_forgotten(place, monkeypatch):
+    run, page = Board(place, control=False), BoardReader(place)
+    run.tell({"state": "running"})
+    page.want(PLANE)
+    assert run.asked() == [PLANE]
+    monkeypatch.setattr(board_module, "_FORGET", 0.0)
+    assert run.asked() == [], "its page was killed"
+    page.renew()
+    assert not page._asked.exists(), "no viewer wants it any more"
+
+
+def test_only_a_run_with_control_is_stopped_and_only_the_one_that_was_meant(place):
+    run, page = Board(place, control=False), BoardReader(place)
+    run.tell({"state": "running"})
+    page.stop()
+    assert not run.stop_asked()
+    run = Board(place, control=True)
+    run.tell({"state": "running"})
+    assert not run.stop_asked(), "an earlier run was meant"
+    page.stop()
+    assert run.stop_asked()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{", "[" * 100_000, '{"parts": 3}', '{"parts": [3, null, {"kind": "plane"}]}',
+        '{"parts": [{"kind": "plane", "field": "ux", "axis": "../x", "node": 1}]}',
+        '{"parts": [{"kind": "plane", "field": "ux", "axis": "x", "node": -1}]}',
+        '{"parts": [{"kind": "plane", "field": "ux", "axis": "x", "node": true}]}',
+        '{"parts": [{"kind": "other", "field": "ux", "axis": "x", "node": 1}]}',
+        '{"parts": [{"kind": "plane", "field": ["ux"], "axis": ["x"], "node": 1}]}',
+        json.dumps({"parts": [{"kind": "plane", "field": "u" * 1000, "axis": "x", "node": 1}]}),
+    ],
+)  # fmt: skip
+def test_garbage_in_a_question_is_no_question(place, text):
+    run = Board(place, control=True)
+    run.tell({"state": "running"})
+    (place / "asked-00.json").write_text(text)
+    assert run.asked() == [] and not run.stop_asked()
+    (place / "now.json").write_text(text)
+    assert BoardReader(place).facts() is None
+
+
+def test_garbage_in_an_answer_is_told(place):
+    run, page = Board(place, control=False), BoardReader(place)
+    run.tell({"state": "running"})
+    (place / f"{PLANE.name}.npz").write_bytes(b"PK\x03\x04 and nothing else")
+    assert "cannot be read" in page.answer(PLANE)
+
+
+def test_a_named_pipe_is_never_waited_for(place):
+    run = Board(place, control=True)
+    run.tell({"state": "running"})
+    os.mkfifo(place / "asked-00.json")
+    assert run.asked() == [] and not run.stop_asked()
+
+
+def test_what_others_have_made_stays(place):
+    place.mkdir()
+    (place / "mine.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="no board of a run"):
+        Board(place, control=False)
+    assert (place / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("count", [1, 5, 96, 97, 1000])
+def test_chosen_nodes_reach_from_end_to_end(count):
+    along = np.linspace(0, 1, count) ** 2
+    picks = chosen(along, 96)
+    assert picks[0] == 0 and picks[-1] == count - 1 and len(picks) <= 96 and (np.diff(picks) > 0).all()
