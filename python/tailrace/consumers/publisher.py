@@ -19,6 +19,7 @@ from tailrace.live_run.part import Part, part_of
 from tailrace.live_run.wanted import Wanted
 from tailrace.parallel import on_root
 from tailrace.pictures.quantity import quantity
+from tailrace.text import reason
 
 from .consumer import Consumer
 
@@ -137,24 +138,29 @@ class Publisher(Consumer):
 
     def _tell(self, state: str, told: Mapping[str, list[float]]) -> None:
         phases = {name: times for name, times in told.items() if name != _MEMORY}
-        self._try(
+        if self._try(
             lambda board: board.tell({
                 "state": state, "ranks": self._comm.size, "elapsed": clock.monotonic() - self._started,
                 "names": self._fields, "phases": phases, "memory": told.get(_MEMORY), "log": self._log,
                 **self._facts(),
             })
-        )  # fmt: skip
+        ):  # fmt: skip
+            self._failure = ""
 
-    def _try(self, work: Callable[[Board], None]) -> None:
-        if self._board is not None:
-            try:
-                work(self._board)
-                self._failure = ""
-            except OSError as error:
-                self._fail(error)
+    def _try(self, work: Callable[[Board], None]) -> bool:
+        """Whether it was done."""
+        if self._board is None:
+            return False
+        try:
+            work(self._board)
+        except OSError as error:
+            self._fail(error)
+            return False
+        return True
 
     def _fail(self, error: OSError) -> None:
-        told = f"warning: the live page misses what the run tells: {error.filename}: {error.strerror or error}"
+        """Tell a failure, but not again as long as nothing could be told between."""
+        told = f"warning: the live page misses what the run tells: {reason(error)}"
         if told != self._failure:
             self._failure = told
             self._say(told)

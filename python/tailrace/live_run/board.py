@@ -44,9 +44,12 @@ class Board:
     """
 
     def __init__(self, path: Path, *, control: bool) -> None:
-        self.path, self._control = path, control
+        self.path, self._control = path.absolute(), control  # the program may go to another directory
+        path = self.path
         self.log: list[str] = []
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.is_symlink() or path.stat().st_uid != os.geteuid():
+            raise FileExistsError(f"{path} is there already, and is no directory of yours; move it away")
         former = _facts(path)
         if former is None and any(not one.name.startswith(".") for one in path.iterdir()):
             raise FileExistsError(f"{path} is there already, and is no board of a run; move it away")

@@ -206,7 +206,8 @@ class RunSession:
         """Tell pages how the run has ended. Local."""
         publisher, self._publisher = self._publisher, None
         if publisher is not None and self._simulation.comm.rank == 0:
-            publisher.end(state)
+            with suppress(Error, OSError):  # of an output that failed, which was told
+                publisher.end(state)
 
     def _last(self) -> OpenCheckpoint | None:
         """The checkpoint of this state, with the states of the analyses, when a simulation is entered again."""

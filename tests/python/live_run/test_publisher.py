@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 import tailrace as tr
 from helpers.harness.kept import KEPT
 from helpers.inputs import cases
 from helpers.programs import live_parts
+from tailrace.consumers.publisher import Publisher
 from tailrace.live_run.board import BoardReader, board_of
+from tailrace.steps.step import Step
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
@@ -51,7 +54,8 @@ def test_a_run_goes_on_where_it_cannot_show_itself(tmp_path):
     mine.mkdir()
     (mine / "mine.txt").write_text("mine")
     found = cases.run(case, "--live")
-    assert found.code == 0 and found.text.count("the live page misses") == 1 and "no board of a run" in found.text
+    assert found.code == 0 and found.text.count(f"the live page misses what the run tells: {mine.absolute()}") == 1
+    assert "no board of a run" in found.text
     assert [path.name for path in mine.iterdir()] == ["mine.txt"]
 
 
@@ -66,3 +70,20 @@ def test_the_log_goes_on_after_a_restart(tmp_path):
     assert before and any("time step" in line for line in before)
     cases.run(case, "--live", "--resume")
     assert BoardReader(board_of(tmp_path / "time_series.csv")).facts().log[: len(before)] == before
+
+
+def test_a_disk_that_refuses_is_told_once(tmp_path, capsys):
+    publisher = Publisher(tmp_path / "board", MPI.COMM_SELF, ["a"], seconds=dict, facts=dict, say=print)
+    for again in range(2):
+        for path in (tmp_path / "board").iterdir():
+            path.unlink()
+        (tmp_path / "board").rmdir()
+        (tmp_path / "board").write_text("")  # no file can be made in it
+        for index in range(1000 * again, 1000 * again + 5):
+            publisher._next = index
+            publisher.take(Step(index, 0.0, None, ["a"], lambda _: None, attributes={}))
+        assert capsys.readouterr().out.count("the live page misses") == 1
+        (tmp_path / "board").unlink()
+        (tmp_path / "board").mkdir()
+        publisher.take(Step(2000, 0.0, None, ["a"], lambda _: None, attributes={}))
+        assert BoardReader(tmp_path / "board").facts().state == "running"
