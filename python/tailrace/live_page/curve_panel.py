@@ -71,8 +71,9 @@ class CurvePanel:
             n = min(len(x), len(y))  # a row may have come between
             x, y = x[:n], y[:n]
             source = self._sources[number]
-            if beginning == now and len(x) <= _MOST:
-                source.stream({"x": x[count:], "y": y[count:]})
+            added, there = slice(count, n), len(source.data["x"])
+            if beginning == now and there + n - count <= 2 * _MOST:  # else all of it would travel with each row
+                source.stream({"x": x[added], "y": y[added]})
             else:
                 x, y = thinned(x, y)
                 source.data = {"x": x, "y": y}

@@ -12,6 +12,7 @@ from jinja2 import Template
 
 from tailrace.render.style import COLOURS
 
+from .choices import on_change
 from .curve_panel import CurvePanel
 from .picture_panel import PicturePanel
 from .profile_panel import ProfilePanel
@@ -91,9 +92,9 @@ class Page:
         for panel in panels:
             for text in panel.select({"type": Div}):
                 text.styles = {"color": ink}
-        document.add_root(
-            column(self._head, Tabs(tabs=panels, name="tabs", sizing_mode="stretch_both", styles=_REST), **_WHOLE)
-        )
+        self._tabs = Tabs(tabs=panels, name="tabs", sizing_mode="stretch_both", styles=_REST)
+        document.add_root(column(self._head, self._tabs, **_WHOLE))
+        on_change(self._tabs, "active", self._update_shown)
         document.js_on_event(ConnectionLost, CustomJS(code=_COME_BACK))
         document.title = " ".join(run.name for run in runs)
         document.template = _TEMPLATE
@@ -114,8 +115,12 @@ class Page:
         text = f'<div role="status">{"".join(lines)}</div>'
         if text != self._head.text:
             self._head.text = text
-        for part in self._parts:
-            part.update()
+        self._update_shown()
+
+    def _update_shown(self) -> None:
+        """Update what is looked at: a slow line has enough to carry, and no run need be asked for the rest."""
+        if 0 <= self._tabs.active < len(self._parts):
+            self._parts[self._tabs.active].update()
 
 
 def _theme(document: Document) -> str:

@@ -19,6 +19,7 @@ from helpers.harness import mpi_run
 from helpers.inputs import cases
 from tailrace.io.time_series import TimeSeries
 from tailrace.live_page import field_source
+from tailrace.live_page.curve_panel import CurvePanel
 from tailrace.live_page.field_source import RunFields, StoredFields
 from tailrace.live_page.run_state import RunState
 from tailrace.live_page.watched_run import WatchedRun
@@ -172,3 +173,30 @@ def test_what_must_be_typed_on_the_desk_in_a_job(monkeypatch, tmp_path):
     assert live._from_desk(5006) == "ssh -J ada@login2 -L 5006:localhost:5006 ada@n17"
     monkeypatch.setenv("SLURM_SUBMIT_HOST", "n17")
     assert live._from_desk(5007) == "ssh -L 5007:localhost:5007 ada@n17"
+
+
+def test_a_long_curve_travels_in_parts(tmp_path):
+    """All of it travels at first and when it has become twice as long as a screen shows, else only what was added."""
+    with TimeSeries(tmp_path / "time_series.csv", columns=("step", "time", "cfl")) as out:
+
+        def add(first, count):
+            for step in range(first, first + count):
+                out.append({"step": step, "time": 0.1 * step, "cfl": np.sin(0.01 * step)})
+            out.sync()
+
+        add(0, 6000)
+        run = WatchedRun(tmp_path, "run")
+        run.update()
+        panel = CurvePanel([run], ["#000000"])
+        (source,) = panel._sources
+        panel.update()
+        assert len(source.data["x"]) == 4000 and source.data["x"][-1] == pytest.approx(599.9)
+        for first in (6000, 6010):
+            add(first, 10)
+            run.update()
+            panel.update()
+        assert len(source.data["x"]) == 4020 and source.data["x"][-1] == pytest.approx(601.9)
+        add(6020, 4000)
+        run.update()
+        panel.update()
+        assert len(source.data["x"]) == 4000 and source.data["x"][-1] == pytest.approx(1001.9)
