@@ -104,7 +104,7 @@ class RunFields:
     def about(self) -> tuple[int, list[str]]:
         """See `FieldSource`; there is one step, the present one."""
         facts = self._board.facts()
-        return (1, facts.names) if facts is not None and facts.state == "running" else (0, [])
+        return (1, facts.names) if facts and facts.state == "running" and not facts.has_died() else (0, [])
 
     def part(self, wanted: Wanted, step: int) -> Part | None:
         """See `FieldSource`. The run answers after one of its next steps."""

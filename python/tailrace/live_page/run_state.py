@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import time as clock
 import tomllib
 from collections.abc import Iterator
@@ -14,8 +12,6 @@ from tailrace.text import size as size_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tailrace.live_run.facts import Facts
 
     from .watched_run import WatchedRun
 
@@ -59,7 +55,7 @@ class RunState:
     def is_running(self) -> bool:
         """Whether it tells that it computes, and is not known to have died."""
         facts = self._run.facts
-        return facts is not None and facts.state == "running" and not _has_died(facts)
+        return facts is not None and facts.state == "running" and not facts.has_died()
 
     def headline(self) -> str:
         """One line: how it is, where it is, how fast, how long it takes."""
@@ -79,7 +75,7 @@ class RunState:
         silent = duration(max(clock.time() - facts.told, 0.0))
         if facts.state != "running":
             return facts.state
-        if _has_died(facts):
+        if facts.has_died():
             return f"died {silent} ago without a word (its process is gone)"
         return f"no sign of life for {silent}" if clock.time() - facts.told > _SILENT else "running"
 
@@ -186,21 +182,6 @@ def _end_of(case: str) -> dict[str, float | None]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
-
-
-def _has_died(facts: Facts) -> bool:
-    """Whether the process of a run that tells that it computes is gone, as far as this machine can see."""
-    return facts.host == socket.gethostname() and facts.process > 0 and not _is_there(facts.process)
-
-
-def _is_there(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        return True
-    return True
 
 
 def _age(path: Path) -> float:

@@ -117,6 +117,9 @@ class StoredChoice(Generic[Chosen]):
 
     def _offer(self, found: tuple[int, list[str]]) -> None:
         count, names = found
+        if not count:
+            self._drop()
+            return
         follows, grown = self.step >= self._count - 1, count != self._count
         self._count = count
         self._step.end, self._step.disabled = max(count - 1, 1), count < 2
@@ -129,6 +132,13 @@ class StoredChoice(Generic[Chosen]):
                 return
         if grown and self.name:
             self._show(False)
+
+    def _drop(self) -> None:
+        """Offer the series that is chosen no more, as long as it has no steps: its run has ended."""
+        label = self._series.value or ""
+        self._asked.discard(label)
+        self._series.options = [one for one in self._series.options if one != label]
+        self._usual = self._series.value = next(iter(self._series.options), "")
 
     def ask(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Do this in another thread, and what follows in that of the page."""

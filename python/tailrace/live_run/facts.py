@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -50,3 +52,15 @@ class Facts(BaseModel):
     process: int = 0
     machine: str = ""
     directory: str = ""
+
+    def has_died(self) -> bool:
+        """Whether a run that tells that it computes has no process any more, as far as this machine can see. Local."""
+        if self.state != "running" or self.host != socket.gethostname() or self.process < 1:
+            return False
+        try:
+            os.kill(self.process, 0)
+        except ProcessLookupError:
+            return True
+        except (OSError, OverflowError):  # of another user, or no number of a process
+            return False
+        return False

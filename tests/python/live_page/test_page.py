@@ -226,6 +226,8 @@ def test_a_run_shows_what_it_has_in_memory_and_is_stopped_from_the_page(tmp_path
         click(browser, "Yes, stop the run")
         ended = mpi_run.finish(job, 60)
         assert ended.code == 143, ended.text
+        browser.value(f"{TABS}.active = 1; 1")
+        browser.wait(f"{MODEL.format('series of Field')}.value == 'a: out.h5'")  # there is no memory any more
         assert "stopped on request" in ended.text
         says(browser, "stopped")
         again = mpi_run.tailrace("run", "case.toml", "--resume", "--live", "--set=time.steps=100", cwd=tmp_path / "a")
