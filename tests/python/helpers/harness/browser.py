@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -39,7 +41,9 @@ class Browser:
             )
         ]
         options += [f"--user-data-dir={self._folder.name}", f"--window-size={size[0]},{size[1]}"]
-        self._program = subprocess.Popen([PROGRAM, *options, "about:blank"], stderr=subprocess.DEVNULL)
+        self._program = subprocess.Popen(
+            [PROGRAM, *options, "about:blank"], stderr=subprocess.DEVNULL, start_new_session=True
+        )
         self._loop = asyncio.new_event_loop()
         self._number, self.errors, self.asked = 0, [], []  # type: ignore[var-annotated]
         self._line: Any = self._loop.run_until_complete(self._connect())
@@ -121,6 +125,6 @@ class Browser:
     def __exit__(self, *_: object) -> None:
         self._loop.run_until_complete(self._close())  # in its loop: outside of one, another would be made
         self._loop.close()
-        self._program.kill()
+        os.killpg(self._program.pid, signal.SIGKILL)  # with the programs that it has started
         self._program.wait()
         self._folder.cleanup()
