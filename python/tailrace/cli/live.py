@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import logging
 import os
 import signal
 import socket
@@ -44,6 +45,8 @@ def live(
         fail(error)
     if host != "127.0.0.1":
         say("warning: everybody who can reach this address and knows its last part sees the page")
+    for noisy in ("tornado.access", "bokeh"):  # each request that is refused, and each viewer who leaves
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
     os.nice(19)  # a run on this machine goes first
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: page.stop())

@@ -13,7 +13,8 @@ from bokeh.models import ColumnDataSource, Div, Select
 
 from .choices import on_change, wrapped
 from .curve_figure import CurveFigure
-from .curve_table import table_with
+from .curve_table import steadiness, table_with
+from .stored_choice import plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,9 +37,11 @@ class CurvePanel:
         self._sources = [ColumnDataSource({"x": [], "y": []}, name=f"curve {at}") for at in range(len(runs))]
         self._sent: list[tuple[int, int]] = [(-1, 0) for _ in runs]  # of each run: which beginning, how many rows
         self._figure = CurveFigure(self._add_lines, ("time", ""))
+        self._told = Div(text="", sizing_mode="stretch_width", name="how steady")
+        self._texts: dict[str, str] = {}  # of each run
         self._link = Div(text="", name="numbers of the curve")
         choices = wrapped(self._column, *self._figure.toggles, self._link)
-        self.root = column(choices, self._figure.root, sizing_mode="stretch_both")
+        self.root = column(choices, self._told, self._figure.root, sizing_mode="stretch_both")
         on_change(self._column, "value", self._draw_again)
 
     def _add_lines(self, plot: Any) -> None:
@@ -53,6 +56,7 @@ class CurvePanel:
         self._figure.labels = ("time", self._column.value.rpartition(": ")[2])
         self._figure.draw_again()
         self._sent = [(-1, 0) for _ in self._runs]
+        self._texts = {}
         for source in self._sources:  # a run may not have this column
             source.data = {"x": [], "y": []}
         self.update()
@@ -78,6 +82,15 @@ class CurvePanel:
                 x, y = thinned(x, y)
                 source.data = {"x": x, "y": y}
             self._sent[number] = (now, n)
+            self._texts[run.name] = steadiness(table.column("time")[:n], table.column(name)[:n])
+        self._tell()
+
+    def _tell(self) -> None:
+        names = [run.name for run in self._runs if self._texts.get(run.name)]
+        heads = [f"<b>{plain(name)}</b> " if len(self._runs) > 1 else "" for name in names]
+        text = "<br>".join(f"{head}{self._texts[name]}" for head, name in zip(heads, names, strict=True))
+        if text != self._told.text:
+            self._told.text = text
 
     def _offer(self) -> None:
         """All columns of the tables of all runs."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time as clock
 from collections import OrderedDict
+from collections.abc import Collection
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from tornado.web import ErrorHandler
@@ -21,10 +23,11 @@ class Gate:
     """In front of a server of Bokeh.
 
     :param prefix: what the paths of the page begin with; other requests are not found.
+    :param names: of this machine; a page of others may give this address a name of its own, which is none of them.
     """
 
-    def __init__(self, server: Server, prefix: str) -> None:
-        self._server, self._prefix = server, prefix
+    def __init__(self, server: Server, prefix: str, names: Collection[str]) -> None:
+        self._server, self._prefix, self._names = server, prefix, names
         self._open: OrderedDict[int, IOStream] = OrderedDict()  # connections, the oldest first
         self._known: set[int] = set()  # those that have asked for the page
         self._left, self._since = _BURST, clock.monotonic()
@@ -49,7 +52,7 @@ class Gate:
     def _admit(self, request: Any, **options: Any) -> Any:
         """What answers a request: the page, or "not found" to a stranger, or "later" where there are too many."""
         application = self._server._tornado
-        if not request.path.startswith(self._prefix):
+        if not request.path.startswith(self._prefix) or not self._is_named(request.host_name):
             return application.get_handler_delegate(request, ErrorHandler, {"status_code": 404})
         now = clock.monotonic()
         self._left = min(_BURST, self._left + _RATE * (now - self._since))
@@ -62,6 +65,15 @@ class Gate:
             self._known.add(id(stream))
         return self._find(request, **options)
 
+    def _is_named(self, name: str) -> bool:
+        """Whether a request is to this machine by one of its names, or by an address."""
+        try:
+            ip_address(name.strip("[]"))
+        except ValueError:
+            return name.lower() in self._names
+        return True
+
     def _has_many(self, request: Any) -> bool:
         """Whether a request is for one more page than may be open."""
-        return bool(request.path == self._prefix and len(self._server.get_sessions()) >= _PAGES)
+        begins = request.path in (self._prefix, f"{self._prefix}autoload.js")
+        return begins and len(self._server.get_sessions()) >= _PAGES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from urllib.parse import quote
 
 from bokeh.layouts import column
 from bokeh.models import Div, Select
+
+from tailrace.files.regular import open_regular
 
 from .choices import on_change
 from .stored_choice import plain
@@ -62,12 +65,16 @@ class PicturePanel:
 
     def _show(self, name: str, path: Path) -> None:
         try:
-            about = path.stat()
-            if self._shown == (name, about.st_mtime) or about.st_size > _LARGEST:
-                return
-            data = b64encode(path.read_bytes()).decode()
-        except OSError:  # removed meanwhile
+            with open_regular(path, "rb") as file:
+                about = os.fstat(file.fileno())
+                if self._shown == (name, about.st_mtime) or about.st_size > _LARGEST:
+                    return
+                found = file.read(_LARGEST)
+        except OSError:  # removed meanwhile, or no file
             return
+        if not found.startswith(b"\x89PNG\r\n"):
+            return
+        data = b64encode(found).decode()
         self._shown = (name, about.st_mtime)
         text = plain(name)
         self._image.text = f'<img src="data:image/png;base64,{data}" alt="{text}" style="max-width: 100%"><p>{text}</p>'

@@ -50,9 +50,11 @@ class LivePage:
         self._token = secrets.token_urlsafe(18)
         self._scenes = Scenes()
         self._server = self._made(host, port)
-        Gate(self._server, f"/{self._token}/")
-        _load_less(self._server)
         self.port = int(self._server.port or 0)
+        hosts = {"localhost", host.lower(), socket.gethostname().lower(), socket.getfqdn().lower()}
+        self._server._tornado._websocket_origins = {f"{name}:{self.port}" for name in (*hosts, "127.0.0.1")}
+        Gate(self._server, f"/{self._token}/", hosts)
+        _load_less(self._server)
         shown = {"127.0.0.1": "localhost", "0.0.0.0": socket.gethostname()}.get(host, host)
         self.address = f"http://{shown}:{self.port}/{self._token}/"
 
@@ -69,7 +71,7 @@ class LivePage:
         try:
             return Server(
                 {"/": self._fill}, address=host, port=port, prefix=self._token, use_index=False, redirect_root=False,
-                allow_websocket_origin=sorted({"localhost", "127.0.0.1", host, socket.gethostname(), socket.getfqdn()}),
+                sign_sessions=True, secret_key=secrets.token_hex(32).encode(),  # no session but that of a page
                 websocket_max_message_size=_LARGEST, websocket_compression_level=6, compress_response=True,
                 http_server_kwargs={
                     "max_body_size": _LARGEST, "max_header_size": 16384, "idle_connection_timeout": 20,

@@ -40,8 +40,10 @@ def surface_of(values: Part, level: float | None, colour: Part, dark: bool) -> S
 
     :param level: None: one standard deviation above the mean.
     :param colour: the values that colour it, on the same nodes.
-    :raises ValueError: the values do not have this level.
+    :raises ValueError: the values do not have this level, or are on a plane.
     """
+    if min(values.values.shape) < 2 or not np.isfinite(values.values).any():
+        raise ValueError("a surface needs numbers in three directions")
     chosen = float(np.nanmean(values.values) + np.nanstd(values.values)) if level is None else level
     mesh = _contour(values, chosen, colour.values)
     count = mesh.GetNumberOfPolys()

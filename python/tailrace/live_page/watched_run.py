@@ -80,10 +80,12 @@ class WatchedRun:
         pictures, films = [], {}
         for path in self._files():
             name = self.path.name if path == self.path else str(path.relative_to(self.path))
-            if path.suffix == ".png":
-                pictures.append(path)
-            elif path.suffix in (".mp4", ".webm"):
-                if is_ours(path, FILM):
+            if path.suffix in (".png", ".mp4", ".webm"):
+                if not self._holds(path):
+                    continue
+                if path.suffix == ".png":
+                    pictures.append(path)
+                elif is_ours(path, FILM):
                     films[f"{self.name}: {name}"] = path
             elif name not in self.tables and name not in self.series:
                 self._try(name, partial(self._take, name, path))
@@ -96,6 +98,10 @@ class WatchedRun:
             self.board = BoardReader(board_of(main.path))
         if main.beginning != self._told:
             self.case, self._told = read_provenance(main.path).get("case", ""), main.beginning
+
+    def _holds(self, path: Path) -> bool:
+        """Whether a file is in the directory of the run, and no link out of it."""
+        return path.is_file() and path.resolve().is_relative_to(self.path.resolve())
 
     def _files(self) -> list[Path]:
         if self._alone:

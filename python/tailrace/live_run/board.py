@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from pydantic import ValidationError
@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from tailrace.files.regular import open_regular
 
 from .facts import MARK, Facts
-from .part import Part
+from .part import BOX, PLANE, Part
 from .wanted import Wanted
 
 if TYPE_CHECKING:
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 _FACTS, _ASKED, _ANSWER = "now.json", "asked-", ".npz"
 _FORGET = 15.0  # seconds after which a question that is not renewed counts no more
+_OLD = 3600.0  # seconds after which a question of a page that was killed is removed
+_PAGES = 16  # that may ask at a time
 _MOST = 8  # parts that a run makes at a time
 _LARGEST = 1 << 20  # bytes of a file of facts or questions
+_LARGEST_ANSWER = 4 * max(PLANE**2, BOX**3) + (1 << 17)
 
 
 def board_of(table: Path) -> Path:
@@ -50,6 +53,7 @@ class Board:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.is_symlink() or path.stat().st_uid != os.geteuid():
             raise FileExistsError(f"{path} is there already, and is no directory of yours; move it away")
+        path.chmod(0o700)
         former = _facts(path)
         if former is None and any(not one.name.startswith(".") for one in path.iterdir()):
             raise FileExistsError(f"{path} is there already, and is no board of a run; move it away")
@@ -59,13 +63,16 @@ class Board:
         self._answered: set[str] = set()
         for old in path.glob(f"*{_ANSWER}"):
             old.unlink(missing_ok=True)
+        for old in path.glob(f"{_ASKED}*"):  # of pages that were killed
+            if clock.time() - old.lstat().st_mtime > _OLD:
+                old.unlink(missing_ok=True)
 
     def asked(self) -> list[Wanted]:
         """What pages want now, each part once."""
         found: dict[Wanted, None] = {}
         for path in self._alive():
             told = _read(path).get("parts", [])
-            for one in told if isinstance(told, list) else []:
+            for one in told[:_MOST] if isinstance(told, list) else []:
                 wanted = Wanted.read(one)
                 if wanted is not None:
                     found[wanted] = None
@@ -78,15 +85,17 @@ class Board:
     def _alive(self) -> Iterator[Path]:
         """The files of questions of pages that are open: they are written again and again."""
         now = clock.monotonic()
-        for path in sorted(self.path.glob(f"{_ASKED}*")):
+        found: list[tuple[int, Path]] = []
+        for path in self.path.glob(f"{_ASKED}*"):
             with suppress(OSError):
-                date = path.stat().st_mtime_ns
-                former, since = self._seen.get(path.name, (0, now))
-                if date != former:
-                    since = now
-                self._seen[path.name] = (date, since)
-                if now - since < _FORGET:
-                    yield path
+                found.append((path.lstat().st_mtime_ns, path))
+        for date, path in sorted(sorted(found)[-_PAGES:], key=lambda one: one[1]):
+            former, since = self._seen.get(path.name, (0, now))
+            if date != former:
+                since = now
+            self._seen[path.name] = (date, since)
+            if now - since < _FORGET:
+                yield path
 
     def tell(self, facts: Mapping[str, Any]) -> None:
         """Write what is told. Raises OSError if the disk is full or gone."""
@@ -161,21 +170,40 @@ class BoardReader:
     def answer(self, wanted: Wanted) -> Part | str | None:
         """The last answer of the run: the part, why there is none, or None as long as it has not answered."""
         try:
-            with open_regular(self.path / f"{wanted.name}{_ANSWER}", "rb") as file, np.load(file) as found:
-                if "problem" in found:
-                    return str(found["problem"])
-                places = (found["x"], found["y"], found["z"])
-                about = {name: int(found[name]) for name in ("node", "count", "step")}
-                return Part(found["values"], places, time=float(found["time"]), **about)
+            with open_regular(self.path / f"{wanted.name}{_ANSWER}", "rb") as file:
+                return _read_answer(file)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+        except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile) as error:
             return f"what the run has written cannot be read: {error}"
 
     def close(self) -> None:
         """Ask for nothing more."""
         with suppress(OSError):
             self._asked.unlink(missing_ok=True)
+
+
+def _read_answer(file: IO[bytes]) -> Part | str:
+    """The answer in a file, which may hold anything.
+
+    :raises ValueError, TypeError, KeyError, EOFError, BadZipFile: it is none.
+    """
+    with ZipFile(file) as members:
+        if sum(one.file_size for one in members.infolist()) > _LARGEST_ANSWER:
+            raise ValueError("it is too large")
+    file.seek(0)
+    with np.load(file) as found:
+        if "problem" in found:
+            return str(found["problem"])
+        values, *places = (found[name] for name in ("values", "x", "y", "z"))
+        about = {name: int(found[name]) for name in ("node", "count", "step")}
+        time = float(found["time"])
+    x, y, z = (np.asarray(one, np.float64) for one in places)
+    if any(one.ndim != 1 or not np.isfinite(one).all() for one in (x, y, z)):
+        raise ValueError("its places are no numbers")
+    if values.dtype != np.float32 or values.shape != (len(z), len(y), len(x)) or not values.size:
+        raise ValueError("its values do not belong to its places")
+    return Part(values, (x, y, z), time=time, **about)
 
 
 def _facts(board: Path) -> Facts | None:
@@ -197,9 +225,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Replace a file as a whole, so that a reader never sees a part. Nothing is synced: the next one follows soon."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
     try:
-        with draft.open("wb") as file:
+        with draft.open("xb") as file:  # of a name that nobody knows, and never through a link
             write(file)
         draft.replace(path)
     except BaseException:

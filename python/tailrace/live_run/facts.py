@@ -26,7 +26,7 @@ class Facts(BaseModel):
     :param end: the step or the time at which it ends.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     tailrace: Literal["a run that shows itself"]
     begun: float
@@ -35,7 +35,7 @@ class Facts(BaseModel):
     control: bool = False
     ranks: int = 1
     elapsed: float = 0.0
-    step: int | None = None
+    step: int | None = Field(None, le=2**63)
     time: float | None = None
     dt: float | None = None
     names: list[str] = Field(default_factory=list)

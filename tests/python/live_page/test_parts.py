@@ -8,9 +8,11 @@ import os
 import socket
 import time
 import zipfile
+from base64 import b64decode, b64encode
 
 import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("bokeh")
 
@@ -20,7 +22,9 @@ from helpers.inputs import cases
 from tailrace.io.time_series import TimeSeries
 from tailrace.live_page import field_source
 from tailrace.live_page.curve_panel import CurvePanel
+from tailrace.live_page.curve_table import steadiness
 from tailrace.live_page.field_source import RunFields, StoredFields
+from tailrace.live_page.picture_panel import PicturePanel
 from tailrace.live_page.run_state import RunState
 from tailrace.live_page.watched_run import WatchedRun
 from tailrace.live_run.board import Board, BoardReader, board_of
@@ -93,9 +97,7 @@ def test_a_surface_is_where_the_level_is_and_never_too_large():
     with zipfile.ZipFile(io.BytesIO(found.scene)) as file:
         told = json.loads(file.read("index.json"))
     points = next(one for one in told["hashes"].values() if one["vtk"] == "vtkPoints" and len(one["content"]) > 10_000)
-    import base64
-
-    places = np.frombuffer(base64.b64decode(points["content"]), np.float32).reshape(-1, 3)
+    places = np.frombuffer(b64decode(points["content"]), np.float32).reshape(-1, 3)
     assert np.abs(np.linalg.norm(places, axis=1) - 0.7).max() < 0.02
     with pytest.raises(ValueError, match="there is no surface at 9: the values go from 0"):
         surface.surface_of(sphere(11), 9.0, sphere(11), dark=True)
@@ -200,3 +202,52 @@ def test_a_long_curve_travels_in_parts(tmp_path):
         run.update()
         panel.update()
         assert len(source.data["x"]) == 4000 and source.data["x"][-1] == pytest.approx(1001.9)
+
+
+def test_how_steady_a_curve_is():
+    x = np.concatenate([np.linspace(0, 60, 50), np.linspace(60.1, 100, 900)])  # steps become smaller
+    steady = steadiness(x, 2.0 + 0.1 * np.sin(2 * np.pi * x / 5))
+    assert (
+        steady.startswith("from 50") and "mean 2," in steady and "deviation 0.07" in steady and "0.0% of it" in steady
+    )
+    rising = steadiness(x, x)
+    assert "mean 75.1" in rising and "changes by 25 (33.2% of it)" in rising
+    assert "of it" not in steadiness(x, np.sin(2 * np.pi * x / 5)), "of nothing there are no percents"
+    assert steadiness(x[:3], x[:3]) == "" and steadiness(x, np.full(len(x), np.nan)) == ""
+
+
+def test_only_files_of_the_run_are_shown(tmp_path):
+    (tmp_path / "secret").write_text("mine")
+    place = tmp_path / "run"
+    place.mkdir()
+    os.mkfifo(place / "pipe.png")
+    (place / "link.png").symlink_to(tmp_path / "secret")
+    (place / "film.mp4").symlink_to(tmp_path / "secret")
+    (place / "text.png").write_text("mine")
+    Image.new("RGB", (4, 3)).save(place / "z.png")
+    run = WatchedRun(place, "run")
+    run.update()
+    assert [path.name for path in run.pictures] == ["text.png", "z.png"] and run.films == {}
+    panel = PicturePanel([run])
+    for name in ("text.png", "z.png"):
+        panel._show(name, place / name)
+    assert "data:image/png" in panel._image.text and b64encode(b"mine").decode() not in panel._image.text
+    panel._shown = ("", 0.0)
+    panel._show("pipe.png", place / "pipe.png")  # which would wait for ever
+
+
+@pytest.mark.parametrize("told", ["NaN", "-Infinity", str(10**400), '"x"'])
+@pytest.mark.parametrize("name", ["told", "step", "time", "elapsed"])
+def test_no_number_of_a_run_stops_the_page(tmp_path, told, name):
+    with TimeSeries(tmp_path / "time_series.csv", columns=("step", "time", "cfl")) as out:
+        out.append({"step": 4, "time": 0.4, "cfl": 0.5})
+    board = Board(board_of(tmp_path / "time_series.csv"), control=False)
+    board.tell({"state": "running", "step": 3, "time": 0.3, "elapsed": 1.0})
+    path = board.path / "now.json"
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, name: 0}).replace(f'"{name}": 0', f'"{name}": {told}'))
+    run = WatchedRun(tmp_path, "run")
+    run.update()
+    state = RunState(run)
+    state.look()
+    assert state.headline() and state.numbers() and list(state.phases()) == []

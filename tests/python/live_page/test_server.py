@@ -113,7 +113,10 @@ def answers_to(address, message):
 def test_pages_of_others_cannot_connect(address):
     assert "ACK" in answers_to(address, None), "a page of our own can"
     at = urlsplit(address)
-    for origin in ("http://evil.example", f"http://evil.example:{at.port}", "null"):
+    for host in ("evil.example", f"evil.example:{at.port}"):  # a name of theirs that leads here
+        assert ask(address, at.path, Host=host)[0] == 404
+    assert ask(address, at.path, Host=f"127.0.0.1:{at.port}")[0] == 200
+    for origin in ("http://localhost", "http://evil.example", f"http://evil.example:{at.port}", "null"):
         assert upgraded(address, origin)[0] == 403, origin
 
 

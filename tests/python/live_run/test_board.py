@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 
 import numpy as np
 import pytest
@@ -27,8 +28,8 @@ def test_questions_and_answers(place):
     run = Board(place, control=False)
     page = BoardReader(place)
     assert page.facts() is None and run.asked() == [] and page.answer(PLANE) is None
-    run.tell({"state": "running", "step": 4, "time": float("nan")})
-    assert page.facts().step == 4 and not page.facts().control and np.isnan(page.facts().time)
+    run.tell({"state": "running", "step": 4, "time": None})
+    assert page.facts().step == 4 and not page.facts().control and page.facts().time is None
     page.want(PLANE)
     page.want(Wanted("box", "q"))
     assert run.asked() == [PLANE, Wanted("box", "q")]
@@ -102,11 +103,68 @@ def test_garbage_in_a_question_is_no_question(place, text):
     assert BoardReader(place).facts() is None
 
 
-def test_garbage_in_an_answer_is_told(place):
-    run, page = Board(place, control=False), BoardReader(place)
+GOOD = {"values": PART.values, "x": PART.places[0], "y": PART.places[1], "z": PART.places[2], "node": 3, "count": 9,
+        "step": 12, "time": 0.25}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"values": np.array("x")}, {"values": np.ones((3, 2), np.float32)}, {"values": PART.values.astype(float)},
+        {"x": np.arange(3.0)}, {"x": np.zeros((2, 2))}, {"y": np.array([np.nan])}, {"z": np.array(["a", "b"])},
+        {"node": np.array([1, 2])}, {"step": np.array(None)}, {"time": np.array("x")},
+        {"values": np.zeros((0, 1, 4), np.float32), "z": np.zeros(0)},
+        {"values": np.ones((1, 1, 3_000_000), np.float32), "x": np.arange(3_000_000.0)},
+    ],
+)  # fmt: skip
+def test_an_answer_that_does_not_fit_is_told(place, other):
+    Board(place, control=False)
+    np.savez_compressed(place / f"{PLANE.name}.npz", **{**GOOD, **other})
+    assert "cannot be read" in BoardReader(place).answer(PLANE)
+    np.savez_compressed(place / f"{PLANE.name}.npz", **GOOD)
+    assert BoardReader(place).answer(PLANE).count == 9
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and nothing else", b"\x93NUMPY\x01\x00", b"garbage"])
+def test_garbage_in_an_answer_is_told(place, content):
+    Board(place, control=False)
+    (place / f"{PLANE.name}.npz").write_bytes(content)
+    assert "cannot be read" in BoardReader(place).answer(PLANE)
+
+
+def test_many_questions_do_not_keep_a_run_busy(place):
+    run = Board(place, control=False)
+    told = json.dumps({"parts": [json.loads(PLANE.told())] * 5000, "stop": None})
+    for number in range(200):
+        (place / f"asked-{number}.json").write_text(told)
+    assert run.asked() == [PLANE] and len(run._seen) == board_module._PAGES
+
+
+def test_questions_of_pages_that_were_killed_are_removed(place):
+    run = Board(place, control=False)
     run.tell({"state": "running"})
-    (place / f"{PLANE.name}.npz").write_bytes(b"PK\x03\x04 and nothing else")
-    assert "cannot be read" in page.answer(PLANE)
+    for name, age in (("asked-old.json", 7200), ("asked-new.json", 10)):
+        (place / name).write_text("{}")
+        os.utime(place / name, (time.time() - age, time.time() - age))
+    Board(place, control=False)
+    assert sorted(path.name for path in place.iterdir()) == ["asked-new.json", "now.json"]
+
+
+def test_nothing_is_written_through_links_or_into_what_others_may_write(place, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError, match="no directory of yours"):
+        Board(place, control=False)
+    place.unlink()
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+    (tmp_path / "victim").write_text("mine")
+    (place / ".now.json").symlink_to(tmp_path / "victim")
+    run = Board(place, control=False)
+    (place / "now.json").symlink_to(tmp_path / "victim")
+    run.tell({"state": "running"})
+    assert (tmp_path / "victim").read_text() == "mine" and not (place / "now.json").is_symlink()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
 def test_a_named_pipe_is_never_waited_for(place):
