@@ -160,7 +160,9 @@ class Publisher(Consumer):
 
     def _fail(self, error: OSError) -> None:
         """Tell a failure, but not again as long as nothing could be told between."""
-        told = f"warning: the live page misses what the run tells: {reason(error)}"
+        where = "" if self._board is None else f"{self._board.path}: "
+        why = f"{where}{error.strerror}" if error.strerror else reason(error)  # drafts have other names each time
+        told = f"warning: the live page misses what the run tells: {why}"
         if told != self._failure:
             self._failure = told
             self._say(told)

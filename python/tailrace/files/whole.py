@@ -16,7 +16,7 @@ from .regular import is_there, open_regular
 
 
 @contextmanager
-def drafted(path: Path, mark: Mark | None = None, ending: str = "") -> Iterator[Path]:
+def drafted(path: Path, mark: Mark | None = None, ending: str = "", *, durable: bool = True) -> Iterator[Path]:
     """Give the block another name for its file. The file gets its own name when the block ends without an error.
 
     After an error nothing is changed.
@@ -24,6 +24,7 @@ def drafted(path: Path, mark: Mark | None = None, ending: str = "") -> Iterator[
     :param mark: an existing file is replaced only if it has the mark; without a mark it is always replaced.
     :param ending: of the other name. A killed program may leave a file of this name; the next one replaces it if it has
         the mark. "": a hidden name that nothing else has.
+    :param durable: wait until the bytes are on the disk; not for what is replaced soon.
     :raises InputError: something else has one of the names.
     """
     draft = path.with_name(path.name + ending if ending else f".{secrets.token_hex(4)}.{path.name}")
@@ -32,7 +33,8 @@ def drafted(path: Path, mark: Mark | None = None, ending: str = "") -> Iterator[
             raise InputError(reason)
     try:
         yield draft
-        sync(draft)
+        if durable:
+            sync(draft)
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import drafted
 
 from .facts import MARK, Facts
 from .part import BOX, PLANE, Part
@@ -49,7 +50,6 @@ class Board:
     def __init__(self, path: Path, *, control: bool) -> None:
         self.path, self._control = path.absolute(), control  # the program may go to another directory
         path = self.path
-        self.log: list[str] = []
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.is_symlink() or path.stat().st_uid != os.geteuid():
             raise FileExistsError(f"{path} is there already, and is no directory of yours; move it away")
@@ -103,7 +103,7 @@ class Board:
         _write(self.path / _FACTS, lambda file: file.write(json.dumps(told).encode()))
 
     def answer(self, wanted: Wanted, part: Part | str) -> None:
-        """Write a part that was asked for, or why there is none. Raises OSError if the disk is full or gone."""
+        """Write a part that was asked for, or why it cannot be made. Raises OSError if the disk is full or gone."""
         if isinstance(part, str):
             arrays: dict[str, Any] = {"problem": np.array(part)}
         else:
@@ -168,7 +168,7 @@ class BoardReader:
         self.renew()
 
     def answer(self, wanted: Wanted) -> Part | str | None:
-        """The last answer of the run: the part, why there is none, or None as long as it has not answered."""
+        """The last answer of the run: the part, or why it cannot be made; None until it has answered."""
         try:
             with open_regular(self.path / f"{wanted.name}{_ANSWER}", "rb") as file:
                 return _read_answer(file)
@@ -186,7 +186,7 @@ class BoardReader:
 def _read_answer(file: IO[bytes]) -> Part | str:
     """The answer in a file, which may hold anything.
 
-    :raises ValueError, TypeError, KeyError, EOFError, BadZipFile: it is none.
+    :raises ValueError, TypeError, KeyError, EOFError, BadZipFile: it is not an answer.
     """
     with ZipFile(file) as members:
         if sum(one.file_size for one in members.infolist()) > _LARGEST_ANSWER:
@@ -214,7 +214,7 @@ def _facts(board: Path) -> Facts | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A file of JSON; empty where there is none, or something else."""
+    """A file of JSON; empty where it is missing or is something else."""
     try:
         with open_regular(path, "rb") as file:
             found = json.loads(file.read(_LARGEST))
@@ -224,12 +224,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Replace a file as a whole, so that a reader never sees a part. Nothing is synced: the next one follows soon."""
-    draft = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
-    try:
-        with draft.open("xb") as file:  # of a name that nobody knows, and never through a link
-            write(file)
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    """Replace a file as a whole. Nothing waits for the disk: the next one follows soon."""
+    with drafted(path, durable=False) as draft, draft.open("xb") as file:
+        write(file)
