@@ -74,6 +74,7 @@ class CurvePanel:
             x, y = table.column("time"), table.column(name)
             n = min(len(x), len(y))  # a row may have come between
             x, y = x[:n], y[:n]
+            self._texts[run.name] = steadiness(x, y)
             source = self._sources[number]
             added, there = slice(count, n), len(source.data["x"])
             if beginning == now and there + n - count <= 2 * _MOST:  # else all of it would travel with each row
@@ -82,7 +83,6 @@ class CurvePanel:
                 x, y = thinned(x, y)
                 source.data = {"x": x, "y": y}
             self._sent[number] = (now, n)
-            self._texts[run.name] = steadiness(table.column("time")[:n], table.column(name)[:n])
         self._tell()
 
     def _tell(self) -> None:

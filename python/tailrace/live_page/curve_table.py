@@ -1,4 +1,4 @@
-"""A curve as numbers: which table of a run has it, and all of its rows as text."""
+"""A curve as numbers: the table that has it, all of its rows as text, how steady it is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table_with(runs: Sequence[WatchedRun], run: WatchedRun, label: str) -> tuple
 
 
 def curve_table(runs: Sequence[WatchedRun], label: str) -> str:
-    """A curve of all runs as comma separated values: run, time, value. Empty if no run has it."""
+    """The rows of a curve of all runs as CSV: run, time, value. Empty if no run has this curve."""
     lines = []
     for run in runs:
         table, name = table_with(runs, run, label)

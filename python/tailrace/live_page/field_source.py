@@ -9,7 +9,7 @@ import numpy as np
 
 from tailrace.core import InputError
 from tailrace.io.placement import Box
-from tailrace.live_run.part import BOX, PLANE, Part, chosen
+from tailrace.live_run.part import Part, part_at, picked
 from tailrace.render.quantities import Quantity, arrays, known_names, quantity
 from tailrace.render.slices import coordinates_of
 from tailrace.render.stored import open_stored
@@ -62,15 +62,9 @@ class StoredFields:
             found = quantity(one, wanted.field, str(self.path))
             self._check(one, found)
             along = coordinates_of(one, found) or tuple(np.arange(n, dtype=float) for n in found.shape)
-            normal = "xyz".index(wanted.axis)
-            count = found.shape[normal]
-            node = count // 2 if wanted.node is None else min(wanted.node, count - 1)
-            picks = [chosen(each, BOX if wanted.kind == "box" else PLANE) for each in along]
-            if wanted.kind == "plane":
-                picks[normal] = np.array([node])
-            x, y, z = (each[pick] for each, pick in zip(along, picks, strict=True))
-            values = _read(found, picks, normal if wanted.kind == "plane" else 2)
-            return Part(values, (x, y, z), node, count, one.index, one.time)
+            picks = picked(along, wanted)
+            values = _read(found, picks, "xyz".index(wanted.axis))
+            return part_at(values, along, picks, wanted, one.index, one.time)
 
     def _check(self, step: StoredStep, found: Quantity) -> None:
         points = int(np.prod(found.shape, dtype=np.int64))

@@ -23,7 +23,7 @@ class Gate:
     """In front of a server of Bokeh.
 
     :param prefix: what the paths of the page begin with; other requests are not found.
-    :param names: of this machine; a page of others may give this address a name of its own, which is none of them.
+    :param names: those of this machine. A request by another name comes from a page of somebody else: not found.
     """
 
     def __init__(self, server: Server, prefix: str, names: Collection[str]) -> None:

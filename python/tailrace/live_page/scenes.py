@@ -36,7 +36,7 @@ class Scenes:
         return name
 
     def get(self, name: str) -> bytes | None:
-        """The surface of a name; None if there is none."""
+        """The surface with this name; None if it is not kept."""
         return self._all.get(name)
 
 

@@ -80,7 +80,12 @@ class LivePage:
                 extra_patterns=patterns(self._runs, self._scenes),
             )  # fmt: skip
         except OSError as error:
+            self._close_streams()
             raise InputError(f"port {port} of {host}: {error.strerror}; choose another by --port") from None
+
+    def _close_streams(self) -> None:
+        for stream in self._streams:
+            stream.close()
 
     def _fill(self, document: Document) -> None:
         """Make the page of a viewer, who has choices of their own."""
@@ -112,8 +117,7 @@ class LivePage:
         for run in self._runs:
             if run.board is not None:
                 run.board.close()
-        for stream in self._streams:
-            stream.close()
+        self._close_streams()
         self._server.stop()
         self._server.io_loop.stop()
 

@@ -11,6 +11,7 @@ from bokeh.layouts import column
 from bokeh.models import ColorBar, ColumnDataSource, CustomJS, LinearColorMapper, NumericInput, Select, Slider
 from bokeh.plotting import figure
 
+from tailrace.live_run.part import PLANE
 from tailrace.live_run.wanted import Wanted
 from tailrace.pictures.colours import table_of
 from tailrace.render.slices import Plane, limits_of
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from .stored_choice import Later
     from .watched_run import WatchedRun
 
-_MOST = 600  # pixels of a plane in a direction that travel: a screen shows no more
 _PATIENCE = 30.0  # seconds until a picture that a browser does not have yet is replaced by the next one
 _POSITIVE = ("u", "vorticity")  # sizes of vectors
 
@@ -151,7 +151,7 @@ def _image(
     for side, along in ((1, across), (0, up)):
         apart = np.diff(along)
         even = not len(apart) or np.ptp(apart) <= 1e-6 * abs(apart[0])
-        count = len(along) if even else _MOST
+        count = len(along) if even else PLANE
         wanted = np.linspace(along[0], along[-1], count)
         values = np.take(values, np.searchsorted(0.5 * (along[1:] + along[:-1]), wanted), axis=side)
         width = (along[-1] - along[0]) / max(count - 1, 1) or 1.0

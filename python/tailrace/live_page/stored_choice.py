@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from bokeh.models import Div, Select, Slider
 
-from tailrace.core import Error
 from tailrace.text import visible
 
 from .choices import on_change
@@ -113,7 +112,7 @@ class StoredChoice(Generic[Chosen]):
         source = self.source
         if source is not None:
             self._busy = True
-            self.ask(source.about, self._offer)
+            self.ask(source.about, lambda found: self._offer(found) if self.source is source else None)
 
     def _offer(self, found: tuple[int, list[str]]) -> None:
         count, names = found
@@ -146,7 +145,7 @@ class StoredChoice(Generic[Chosen]):
         def do() -> None:
             try:
                 found = work()
-            except (Error, OSError, ValueError, RuntimeError) as error:
+            except Exception as error:  # of any file; an error that nobody sees would leave the page waiting
                 text = plain(str(error))
                 self._later(lambda: self._failed(text))
             else:

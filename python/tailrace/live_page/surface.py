@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.pictures.colours import table_of
+from tailrace.pictures.colours import signed, table_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,49 +93,27 @@ def _contour(part: Part, level: float, colour: NDArray[Any]) -> Any:
 
 
 def _limits(values: NDArray[Any]) -> tuple[float, float]:
-    """Values of the first and the last colour: equal on both sides of zero where the sign changes."""
-    low, high = (float(end) for end in np.nanpercentile(values, [0.5, 99.5]))
-    if low < 0 < high and min(-low, high) > 0.1 * max(-low, high):
-        return -max(-low, high), max(-low, high)
+    """Values of the first and the last colour, without a few extremes."""
+    low, high = signed(*(float(end) for end in np.nanpercentile(values, [0.5, 99.5])))
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
 def _scene(mesh: Any, places: tuple[NDArray[Any], ...], limits: tuple[float, float], dark: bool) -> bytes:
-    from trame_vtk.modules.vtk import serializers
-    from vtkmodules.util.numpy_support import vtk_to_numpy
-    from vtkmodules.vtkCommonCore import vtkUnsignedCharArray
     from vtkmodules.vtkFiltersSources import vtkOutlineSource
-    from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper, vtkRenderer, vtkRenderWindow
+    from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
 
-    table = table_of("", limits)
-    values = vtk_to_numpy(mesh.GetPointData().GetArray("colour"))
-    share = np.clip((values - limits[0]) / (limits[1] - limits[0]), 0, 1)
-    painted = np.ascontiguousarray(table[np.round(share * (len(table) - 1)).astype(int), :3], np.uint8)
-    colours = vtkUnsignedCharArray()
-    colours.SetName("colours")
-    colours.SetNumberOfComponents(3)
-    colours.SetNumberOfTuples(len(painted))
-    vtk_to_numpy(colours)[...] = painted
-    for name in ("colour", "values"):
-        mesh.GetPointData().RemoveArray(name)
-    mesh.GetPointData().SetScalars(colours)
-    mapper = vtkPolyDataMapper()
-    mapper.SetInputData(mesh)
-    actor = vtkActor()
-    actor.SetMapper(mapper)
-    actor.GetProperty().SetAmbient(0.25)
-    actor.GetProperty().SetDiffuse(0.85)
+    _paint(mesh, limits)
+    surface = _actor(mesh)
+    surface.GetProperty().SetAmbient(0.25)
+    surface.GetProperty().SetDiffuse(0.85)
     outline = vtkOutlineSource()
     outline.SetBounds(*(float(end) for along in places for end in (along[0], along[-1])))
     outline.Update()
-    edges = vtkPolyDataMapper()
-    edges.SetInputData(outline.GetOutput())
-    box = vtkActor()
-    box.SetMapper(edges)
+    box = _actor(outline.GetOutput())
     box.GetProperty().SetColor(0.5, 0.5, 0.5)
     renderer, window = vtkRenderer(), vtkRenderWindow()
     renderer.SetBackground(*((0.08, 0.09, 0.11) if dark else (1.0, 1.0, 1.0)))
-    renderer.AddActor(actor)
+    renderer.AddActor(surface)
     renderer.AddActor(box)
     window.AddRenderer(renderer)
     camera = renderer.GetActiveCamera()
@@ -143,6 +121,40 @@ def _scene(mesh: Any, places: tuple[NDArray[Any], ...], limits: tuple[float, flo
     camera.SetFocalPoint(0, 0, 0)
     camera.SetViewUp(0, 0, 1)
     renderer.ResetCamera()
+    return _packed(window, camera)
+
+
+def _paint(mesh: Any, limits: tuple[float, float]) -> None:
+    """Give each point its colour, which travels in three bytes."""
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkCommonCore import vtkUnsignedCharArray
+
+    table = table_of("", limits)
+    values = vtk_to_numpy(mesh.GetPointData().GetArray("colour"))
+    share = np.clip((values - limits[0]) / (limits[1] - limits[0]), 0, 1)
+    colours = vtkUnsignedCharArray()
+    colours.SetName("colours")
+    colours.SetNumberOfComponents(3)
+    colours.SetNumberOfTuples(len(values))
+    vtk_to_numpy(colours)[...] = table[np.round(share * (len(table) - 1)).astype(int), :3]
+    for name in ("colour", "values"):
+        mesh.GetPointData().RemoveArray(name)
+    mesh.GetPointData().SetScalars(colours)
+
+
+def _actor(mesh: Any) -> Any:
+    from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper
+
+    mapper, actor = vtkPolyDataMapper(), vtkActor()
+    mapper.SetInputData(mesh)
+    actor.SetMapper(mapper)
+    return actor
+
+
+def _packed(window: Any, camera: Any) -> bytes:
+    """What a window shows, as the file that the viewer of vtk.js reads."""
+    from trame_vtk.modules.vtk import serializers
+
     serializers.initialize_serializers()
     context = serializers.SynchronizationContext()
     context.set_ignore_last_dependencies(True)

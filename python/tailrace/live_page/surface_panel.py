@@ -37,7 +37,7 @@ class SurfacePanel:
         self._colour = Select(title="Coloured by", options=[_SAME], value=_SAME, width=180, name="coloured by")
         self._button = Button(label="Show the surface", button_type="primary", width=170, name="show surface")
         self._view = Div(text="", sizing_mode="stretch_both", min_height=320, name="surface view")
-        self._asked: Wanted | None = None  # what a run was asked for, until it answers
+        self._asked: Wanted | None = None  # what a run was asked for and has not answered yet
         choices = wrapped(*self._stored.models, self._colour, self._level, self._button)
         self.root = column(choices, self._stored.told, self._view, sizing_mode="stretch_both")
         self._button.on_click(self._begin)
@@ -52,14 +52,14 @@ class SurfacePanel:
     def update(self) -> None:
         """Offer what is there now, and look whether a run has answered."""
         self._stored.update()
-        if self._asked is not None:
-            self._show(self._asked)
+        wanted, self._asked = self._asked, None
+        if wanted is not None:
+            self._show(wanted)
 
     def _begin(self) -> None:
         if self._stored.name:
-            self._asked = Wanted("box", self._stored.name)
             self._stored.told.text = "the surface is being made"
-            self._show(self._asked)
+            self._show(Wanted("box", self._stored.name))
 
     def _show(self, wanted: Wanted) -> None:
         source, step = self._stored.source, self._stored.step
@@ -81,11 +81,9 @@ class SurfacePanel:
 
     def _draw(self, found: Surface | None, wanted: Wanted) -> None:
         if found is None:
+            self._asked = wanted
             self._stored.told.text = "the run was asked; its answer comes with one of the next steps"
             return
-        if self._asked != wanted:  # drawn already
-            return
-        self._asked = None
         low, high = found.limits
         self._stored.told.text = (
             f"{plain(wanted.field)} = {found.level:.4g}, colours from {low:.4g} to {high:.4g}; {found.triangles} "

@@ -19,10 +19,8 @@ from .growing_table import GrowingTable, NumbersOfSteps, Table
 _DEEP = 2  # directories below that of a run, in which its results are
 _MOST = 400  # files that are looked at
 _REST = 2.0  # seconds between two looks at the directory
-_LATE, _LAST_WORDS = (
-    60.0,
-    5.0,
-)  # seconds that rows may be newer than what a run tells: while it computes, and at its end
+# Seconds that rows may be newer than what a run tells: while it computes, and at its end.
+_LATE, _LAST_WORDS = 60.0, 5.0
 
 
 class WatchedRun:
@@ -64,7 +62,7 @@ class WatchedRun:
         main, facts = self.main(), board.facts()
         if facts is None or main is None:
             return facts
-        late = _age(main.path) - board.date()
+        late = _date(main.path) - board.date()
         return None if late > (_LATE if facts.state == "running" else _LAST_WORDS) else facts
 
     def _try(self, name: str, work: Callable[[], None]) -> None:
@@ -89,7 +87,7 @@ class WatchedRun:
                     films[f"{self.name}: {name}"] = path
             elif name not in self.tables and name not in self.series:
                 self._try(name, partial(self._take, name, path))
-        self.pictures, self.films = sorted(pictures, key=_age), films
+        self.pictures, self.films = sorted(pictures, key=_date), films
         self.sizes = {name: _size(path) for name, path in self.series.items()}
         main = self.main()
         if not isinstance(main, GrowingTable):
@@ -134,7 +132,7 @@ class WatchedRun:
         return next(iter([*first, *self.tables.values()]), None)
 
 
-def _age(path: Path) -> float:
+def _date(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

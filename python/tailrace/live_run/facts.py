@@ -35,7 +35,7 @@ class Facts(BaseModel):
     control: bool = False
     ranks: int = 1
     elapsed: float = 0.0
-    step: int | None = Field(None, le=2**63)
+    step: int | None = Field(None, ge=0, le=2**63)
     time: float | None = None
     dt: float | None = None
     names: list[str] = Field(default_factory=list)

@@ -40,16 +40,36 @@ def part_of(field: Field, wanted: Wanted, step: int, time: float) -> Part | None
     """The part of a field that is wanted, on rank 0; None on the others. Collective."""
     operators = field.operators
     along = [np.asarray(operators.grid.coordinates(d, field.centred[d]), np.float64) for d in range(3)]
-    normal, count = "xyz".index(wanted.axis), len(along["xyz".index(wanted.axis)])
-    node = count // 2 if wanted.node is None else min(wanted.node, count - 1)
+    picks = picked(along, wanted)
+    values = _gathered(field, picks)
+    return None if values is None else part_at(values, along, picks, wanted, step, time)
+
+
+def picked(along: Sequence[NDArray[Any]], wanted: Wanted) -> list[NDArray[np.int64]]:
+    """The nodes of a part in x, y and z. Local.
+
+    :param along: the coordinates of the whole field.
+    """
     picks = [chosen(one, BOX if wanted.kind == "box" else PLANE) for one in along]
     if wanted.kind == "plane":
-        picks[normal] = np.array([node])
-    values = _gathered(field, picks)
-    if values is None:
-        return None
+        normal = "xyz".index(wanted.axis)
+        count = len(along[normal])
+        picks[normal] = np.array([count // 2 if wanted.node is None else min(wanted.node, count - 1)])
+    return picks
+
+
+def part_at(
+    values: NDArray[np.float32],
+    along: Sequence[NDArray[Any]],
+    picks: Sequence[NDArray[np.int64]],
+    wanted: Wanted,
+    step: int,
+    time: float,
+) -> Part:
+    """The part with these values at the nodes that `picked` has found. Local."""
     x, y, z = (one[pick] for one, pick in zip(along, picks, strict=True))
-    return Part(values, (x, y, z), node, count, step, time)
+    normal = "xyz".index(wanted.axis)
+    return Part(values, (x, y, z), int(picks[normal][0]), len(along[normal]), step, time)
 
 
 def chosen(along: NDArray[Any], most: int) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,14 +37,13 @@ class ShownStream:
 
     def __init__(self, stream: str, directory: Path, comm: MPI.Comm) -> None:
         self._source = SeriesSource(stream, comm)
-        self._started, self._read = clock.monotonic(), 0
+        self._read = 0
         self._now: dict[str, Any] = {}
         names = self._source.names
-        self._columns = {f"{name} {what}": (name, what) for name in names for what in ("mean", "least", "largest")}
+        means = [f"{name} {what}" for name in names for what in ("mean", "least", "largest")]
+        self._columns = ("step", "time", *means)
         table = directory / "time_series.csv"
-        self._rows = TimeSeries(
-            table, f"Steps of {stream}", columns=("step", "time", *self._columns), definitions=_DEFINITIONS
-        )
+        self._rows = TimeSeries(table, f"Steps of {stream}", columns=self._columns, definitions=_DEFINITIONS)
         self._publisher = Publisher(
             board_of(table), comm, names, seconds=dict, facts=self._facts, say=lambda line: print(line, flush=True)
         )
@@ -85,7 +83,7 @@ class ShownStream:
             field = step[name]
             if isinstance(field, Field):
                 row |= {f"{name} mean": field.mean(), f"{name} least": field.min(), f"{name} largest": field.max()}
-        self._rows.append({name: row.get(name, float("nan")) for name in ("step", "time", *self._columns)})
+        self._rows.append({name: row.get(name, float("nan")) for name in self._columns})
         self._publisher.take(step)
 
 

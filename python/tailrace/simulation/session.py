@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time as clock
@@ -183,7 +184,9 @@ class RunSession:
         """What pages are told of the run, on rank 0. Local."""
         simulation, recorder = self._simulation, self._recorder
         done = [consumer.progress() for consumer in (*recorder.consumers, self._checkpoints)]
-        now = {"step": simulation.step, "time": simulation.time, "dt": recorder.table.dt, "written": self._written()}
+        numbers = {"time": simulation.time, "dt": recorder.table.dt}
+        now = {name: value for name, value in numbers.items() if math.isfinite(value)}
+        now |= {"step": simulation.step, "written": self._written()}
         told = {"warnings": recorder.table.warnings(), "consumers": [one for one in done if one]}
         return {**now, **told, **self._unchanging}
 

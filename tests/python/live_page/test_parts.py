@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import queue
 import socket
 import time
 import zipfile
@@ -26,6 +27,8 @@ from tailrace.live_page.curve_table import steadiness
 from tailrace.live_page.field_source import RunFields, StoredFields
 from tailrace.live_page.picture_panel import PicturePanel
 from tailrace.live_page.run_state import RunState
+from tailrace.live_page.scenes import Scenes
+from tailrace.live_page.surface_panel import SurfacePanel
 from tailrace.live_page.watched_run import WatchedRun
 from tailrace.live_run.board import Board, BoardReader, board_of
 from tailrace.live_run.part import Part
@@ -251,3 +254,21 @@ def test_no_number_of_a_run_stops_the_page(tmp_path, told, name):
     state = RunState(run)
     state.look()
     assert state.headline() and state.numbers() and list(state.phases()) == []
+
+
+def test_a_surface_that_cannot_be_made_is_tried_once(stored):
+    pytest.importorskip("vtkmodules")
+    pytest.importorskip("trame_vtk")
+    run, later, again = WatchedRun(stored, "run"), queue.SimpleQueue(), []
+    run.update()
+    panel = SurfacePanel([run], later.put, Scenes(), dark=False)
+    panel.update()
+    while not panel._stored.name:
+        later.get(timeout=30)()
+    panel._level.value = 1e9
+    panel._begin()
+    while "no surface at 1e+09" not in panel._stored.told.text:
+        later.get(timeout=30)()
+    panel._show = again.append
+    panel.update()
+    assert again == [] and panel._view.text == ""

@@ -60,16 +60,22 @@ def test_a_run_goes_on_where_it_cannot_show_itself(tmp_path):
 
 
 def test_the_log_goes_on_after_a_restart(tmp_path):
-    case = cases.write_case(tmp_path, steps=4, every=2, dt=10.0)  # far too large, which the run warns of
-    first = cases.run(case, "--live", "--set=time.steps=2")
+    case = cases.write_case(tmp_path, steps=4, every=2, dt=0.3)  # too large, which the run warns of
+    told = board_of(tmp_path / "time_series.csv")
+    assert cases.run(case, "--live", "--set=time.steps=2").code == 0
+    before = BoardReader(told).facts().log
+    assert any("the time step 0.3 is above" in line for line in before)
+    assert cases.run(case, "--live", "--resume").code == 0
+    facts = BoardReader(told).facts()
+    assert facts.log[: len(before)] == before and (facts.state, facts.step) == ("finished", 4)
+
+
+def test_a_flow_that_is_not_finite_is_told(tmp_path):
+    case = cases.write_case(tmp_path, steps=400, dt=50.0)
+    found = cases.run(case, "--live")
+    assert found.code == 1, found.text
     facts = BoardReader(board_of(tmp_path / "time_series.csv")).facts()
-    if first.code != 0:
-        assert facts.state.startswith("failed: ") and facts.log, first.text
-        return
-    before = facts.log
-    assert before and any("time step" in line for line in before)
-    cases.run(case, "--live", "--resume")
-    assert BoardReader(board_of(tmp_path / "time_series.csv")).facts().log[: len(before)] == before
+    assert facts.state.startswith("failed: ") and facts.step > 0
 
 
 def test_a_disk_that_refuses_is_told_once(tmp_path, capsys):
