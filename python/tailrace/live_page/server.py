@@ -110,7 +110,8 @@ class LivePage:
 
     def stop(self) -> None:
         """End `run`, from another thread or a signal."""
-        self._server.io_loop.add_callback(self._end)
+        # asyncio's own call wakes the loop also from a signal; Tornado's would wait for the next timer, up to 17 s
+        self._server.io_loop.asyncio_loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> Any:
         self._ends.set()

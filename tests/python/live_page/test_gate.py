@@ -101,16 +101,13 @@ def test_a_curve_has_all_rows(page):
     np.testing.assert_array_equal(values[:, 1], [1.0, 0.5, 1 / 3])
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_nothing_else_can_be_asked_for(page):
+    for path in (
         "curve.csv", "curve.csv?column=nothing", "curve.csv?column=../secret.csv: mine", "scene/none.vtksz",
         "scene/../../secret.csv", "film/..%2Fsecret.csv", "film/%2Fetc%2Fpasswd", "film/run: time_series.csv", "film/",
-    ],
-)  # fmt: skip
-def test_nothing_else_can_be_asked_for(page, path):
-    code, text = ask(page, urlsplit(page).path + quote(path, safe="%/?=&"))
-    assert code in (403, 404) and b"mine" not in text and b"root:" not in text
+    ):  # fmt: skip
+        code, text = ask(page, urlsplit(page).path + quote(path, safe="%/?=&"))
+        assert code in (403, 404) and b"mine" not in text and b"root:" not in text, path
 
 
 def test_old_surfaces_are_forgotten():

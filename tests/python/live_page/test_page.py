@@ -97,6 +97,8 @@ def test_what_a_run_has_written(tmp_path, served):
         select(browser, "Array", "energy")
         browser.wait(f"{data('profile', 'y')}.length == 5 && Math.abs({data('profile', 'y')}[0] - 0.04) < 1e-9")
         assert browser.value(data("profile", "x")) == [0, 1, 2, 3, 4]
+        browser.call("Page.reload")
+        browser.wait(f"{data('profile', 'y')}.length == 0 && {data('curve 0', 'y')}.length == 5")
         assert browser.errors == []
         address = browser.asked[0].split("/")[2]
         assert {one.split("/")[2] for one in browser.asked if not one.startswith("data:")} == {address}

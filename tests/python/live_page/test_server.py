@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("bokeh")
 from bokeh.models import Div
+from bokeh.util.token import generate_jwt_token
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
@@ -89,21 +90,21 @@ def upgraded(address, origin):
     return ask(address, f"{urlsplit(address).path}ws", **headers, **{"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
 
 
-def answers_to(address, message):
-    """What follows on the socket of a page of our own: "closed", or what it says."""
+def answers_to(address, message, token=None):
+    """What follows on the socket of a page, by default of our own: "closed", or what it says."""
     at = urlsplit(address)
-    token = re.search(r'"token":"([^"]+)"', ask(address, at.path)[1].decode())[1]
+    token = token or re.search(r'"token":"([^"]+)"', ask(address, at.path)[1].decode())[1]
 
     async def run():
         request = HTTPRequest(f"ws://{at.netloc}{at.path}ws", headers={"Origin": f"http://{at.netloc}"})
         line = await websocket_connect(request, subprotocols=["bokeh", token])
-        first = await line.read_message()
+        first = now = await line.read_message()
         if message is None:
             line.close()
         else:
             await line.write_message(message)
-        while await line.read_message() is not None:  # until it is closed
-            pass
+        while now is not None:  # until it is closed
+            now = await line.read_message()
         line.close()
         return first if message is None else "closed"
 
@@ -118,6 +119,16 @@ def test_pages_of_others_cannot_connect(address):
     assert ask(address, at.path, Host=f"127.0.0.1:{at.port}")[0] == 200
     for origin in ("http://localhost", "http://evil.example", f"http://evil.example:{at.port}", "null"):
         assert upgraded(address, origin)[0] == 403, origin
+
+
+def test_a_session_that_is_made_up_is_refused(address):
+    """Only the page itself begins sessions; otherwise each request could leave one behind."""
+    path = urlsplit(address).path
+    assert ask(address, f"{path}?bokeh-session-id=made-up")[0] == 403
+    assert ask(address, path, **{"Bokeh-Session-Id": "made-up"})[0] == 403
+    for token in (generate_jwt_token("made-up"), generate_jwt_token("made-up", b"a guessed key", signed=True)):
+        assert answers_to(address, None, token) is None
+    assert "ACK" in answers_to(address, None), "it goes on"
 
 
 def test_a_message_that_is_too_large_ends_its_connection_only(address):

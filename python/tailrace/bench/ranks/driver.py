@@ -118,6 +118,15 @@ def run_here(job: Job, comm: MPI.Comm, emit: Emit) -> None:
     meet_asleep(comm)
 
 
+def end(process: subprocess.Popen[str]) -> None:
+    """End a job and its ranks: mpiexec forwards the first signal to the ranks.
+
+    Ranks that outlive it would continue to write into a directory that is being removed.
+    """
+    if process.poll() is None:
+        processes.stop(process, _PATIENCE)
+
+
 class JobError(RuntimeError):
     """The ranks of a job do not start."""
 
@@ -155,21 +164,13 @@ class _Ranks:
         except (queue.Empty, subprocess.TimeoutExpired):
             return f"the ranks hang: nothing happened for {self._limit:.0f} s, and they were ended"
         finally:
-            self._end()
+            end(self._process)
         return f"the ranks ended with code {code}{self._said()}" if code else ""
 
     def _said(self) -> str:
         """The most telling line of the errors; see `told`."""
         self._threads[1].join(_PATIENCE)
         return f": {said}" if (said := told(self._errors)) else ""
-
-    def _end(self) -> None:
-        """End the job and its ranks: mpiexec forwards the first signal to the ranks.
-
-        Ranks that outlive it would continue to write into a directory that is being removed.
-        """
-        if self._process.poll() is None:
-            processes.stop(self._process, _PATIENCE)
 
 
 def told(errors: Iterable[str]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from ..records.records import End, Interruption
 from ..records.results import ResultError, ResultFile
 from .description import describe, now
-from .driver import Driver, JobError, Start, run_here
+from .driver import Driver, JobError, Start, end, run_here
 from .job import Job
 from .job_plan import JobPlan
 from .progress import Progress
@@ -55,6 +57,7 @@ class BenchSession:
         self.unstarted = 0
         self.stopped: int | None = None  # the signal that ends this program
         self._asked = 0.0  # when it came
+        self._starts = False  # whether a job is being started
         # Ends all ranks of a job of MPI. Unwinding this rank alone would wait for the others in collective calls.
         self.end_job: Callable[[], None] | None = None
         self._plan = JobPlan()
@@ -77,10 +80,22 @@ class BenchSession:
         """Run a job on ranks that `start` starts. If they do not start, a note says so."""
         self._begin(job)
         try:
-            self._driver.run(job, start)
+            self._driver.run(job, partial(self._started, start))
         except JobError as error:
             self.unstarted += 1
             self._driver.notes.append(str(error))
+
+    def _started(self, start: Start, ranks: int, words: list[str]) -> subprocess.Popen[str]:
+        """Start a job. A signal meanwhile waits for it: ranks that nobody knows yet would not be ended."""
+        self._starts = True
+        try:
+            process = start(ranks, words)
+        finally:
+            self._starts = False
+        if self.stopped is not None:
+            end(process)
+            raise SystemExit(128 + self.stopped)
+        return process
 
     def run_here(self, job: Job, comm: MPI.Comm) -> None:
         """Run a job on the ranks of `comm`; called on rank 0. Collective."""
@@ -134,6 +149,8 @@ class BenchSession:
                 with suppress(OSError):
                     self._stack.close()
                 self.end_job()
+            if self._starts:
+                return
             raise SystemExit(128 + number)
         if number == signal.SIGINT and time.monotonic() - self._asked > _SAME:
             raise KeyboardInterrupt

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack, suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,8 @@ from tailrace.bench.ranks import driver as of_driver
 from tailrace.bench.ranks.driver import Driver
 from tailrace.bench.ranks.events import Begin, line_of
 from tailrace.bench.ranks.job import Job
-from tailrace.bench.records.results import ResultFile
+from tailrace.bench.ranks.session import BenchSession
+from tailrace.bench.records.results import ResultFile, read_results
 
 # A launcher that takes no requests, with a rank that writes on.
 STUBBORN = 'trap "" TERM; (while :; do date > data; sleep 0.02; done) & echo "$1"; wait'
@@ -60,3 +62,32 @@ def test_ranks_do_not_outlive_a_launcher_that_must_be_killed(tmp_path, monkeypat
     data.unlink()
     time.sleep(0.3)
     assert not data.exists()
+
+
+@pytest.fixture
+def signals():
+    """The handlers of signals are the former ones after the test."""
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_signal_while_a_job_starts_ends_the_job(tmp_path, kept):
+    """Its process is known only when it has been started."""
+    jobs = []
+
+    def start(ranks, words):
+        os.kill(os.getpid(), signal.SIGTERM)
+        jobs.append(kept("sleep", "60", cwd=tmp_path))
+        return jobs[0]
+
+    with (
+        pytest.raises(SystemExit) as ended,
+        BenchSession({"here": tmp_path}, tmp_path / "r.jsonl") as session,
+    ):
+        session.run(Job(1, SimpleNamespace(tasks=1), session.directories), start)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert jobs[0].poll() is not None
+    assert read_results(tmp_path / "r.jsonl").interruptions
