@@ -48,7 +48,7 @@ class Handle:
     def _held(self) -> CompiledSeries | DatasetReader:
         if self._opened is None:
             raise InputError(
-                f"{self._path}: the series is closed; a field of it is read at its first use, which must come before"
+                f"{self._path}: the series is closed; use it before, or open it again (a field is read at its first use)"
             )
         return self._opened
 

@@ -39,7 +39,7 @@ def page(tmp_path):
     )
     yield program.stdout.readline().strip()
     program.send_signal(signal.SIGTERM)
-    assert program.wait(30) == 0
+    assert program.wait(120) == 0
     program.stdout.close()
 
 

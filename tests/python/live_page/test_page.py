@@ -49,7 +49,7 @@ def served(tmp_path):
     yield serve
     for program in programs:
         program.send_signal(signal.SIGTERM)
-        assert program.wait(30) == 0
+        assert program.wait(120) == 0
         program.stdout.close()
 
 

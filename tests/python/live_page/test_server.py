@@ -43,13 +43,13 @@ def address(place):
     program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     yield program.stdout.readline().strip()
     program.send_signal(signal.SIGINT)
-    assert program.wait(30) == 0
+    assert program.wait(120) == 0
     program.stdout.close()
 
 
 def ask(address, path, method="GET", **headers):
     at = urlsplit(address)
-    line = http.client.HTTPConnection(at.hostname, at.port, timeout=30)
+    line = http.client.HTTPConnection(at.hostname, at.port, timeout=60)
     line.request(method, path, headers=headers)
     answer = line.getresponse()
     found = answer.status, answer.read()
@@ -215,5 +215,5 @@ def test_a_page_for_other_machines(place, tmp_path):
             assert upgraded(f"http://{name}:{address.port}{address.path}", "http://evil.example")[0] == 403
     finally:
         program.send_signal(signal.SIGTERM)
-        said = program.communicate(timeout=30)[1]
+        said = program.communicate(timeout=120)[1]
     assert program.returncode == 0 and "everybody who can reach this address" in said
