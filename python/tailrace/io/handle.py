@@ -48,7 +48,7 @@ class Handle:
     def _held(self) -> CompiledSeries | DatasetReader:
         if self._opened is None:
             raise InputError(
-                f"{self._path}: the series is closed; use it before, or open it again (a field is read at its first use)"
+                f"{self._path}: the series is closed; use it before, or open it again (fields are read at first use)"
             )
         return self._opened
 
