@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
@@ -45,8 +46,8 @@ class DatasetReader:
         return self.dataset.files
 
     def notes(self) -> list[str]:
-        """What was assumed or left out."""
-        return [*self.dataset.notes, *self.dataset.left_out]
+        """What was assumed or left out, and times that go back."""
+        return [*self.dataset.notes, *self.dataset.left_out, *_times_that_go_back(self.path, self.steps())]
 
     def grid(self) -> GridTuple | None:
         """The places of the points, in the form of `core.Series`."""
@@ -141,3 +142,14 @@ class DatasetReader:
     def close(self) -> None:
         """Close the files."""
         self.dataset.close()
+
+
+def _times_that_go_back(path: str, steps: Sequence[tuple[int, float]]) -> list[str]:
+    """A note on the first step that is earlier than the one before, if there is one."""
+    for (_, before), (index, time) in pairwise(steps):
+        if time < before:
+            return [
+                f"{path}: its times go back in step {index}, from {before:g} to {time:g}, as after a restart from an "
+                "earlier step: all steps are there, and of those with one time `at` takes the last"
+            ]
+    return []

@@ -248,7 +248,8 @@ class Series(SeriesOf[StoredStep]):
         """The step at a time. Local.
 
         :param method: None: the step with this time, equal to nine digits. "nearest": the nearest step. "pad": the last
-            step that is not later. "backfill": the first step that is not earlier. As in `sel` of xarray.
+            step that is not later. "backfill": the first step that is not earlier. As in `sel` of xarray. Of steps
+            with the same time, which a run leaves that was started again from an earlier one, the last.
         :raises InputError: no step fits; the message has the times around it.
 
         >>> with tr.open("run.h5", "w") as series:
@@ -266,7 +267,7 @@ class Series(SeriesOf[StoredStep]):
         close = np.isclose(times, time, rtol=1e-9, atol=1e-12)
         fits = {
             None: close,
-            "nearest": np.full(len(times), True),
+            "nearest": ~np.isnan(times),
             "pad": (times <= time) | close,
             "backfill": (times >= time) | close,
         }[method]
@@ -275,7 +276,8 @@ class Series(SeriesOf[StoredStep]):
                 f"{self.path}: has no step {_asked(time, method)}; its times are {_around(times, time)}. "
                 'series.at(time, method="nearest") gives the nearest'
             )
-        return self.steps[int(np.argmin(np.where(fits, np.abs(times - time), np.inf)))]
+        nearest = times[np.argmin(np.where(fits, np.abs(times - time), np.inf))]
+        return self.steps[int(np.flatnonzero(fits & np.isclose(times, nearest, rtol=1e-12, atol=0))[-1])]
 
     @property
     def times(self) -> NDArray[np.float64]:
