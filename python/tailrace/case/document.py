@@ -31,6 +31,7 @@ _OF_WORD = {
     "boundaries": ("deposit", ("deposit_distance",)),
 }
 _MOST_LETTERS = 1 << 24  # of a text that people write; a grid with all its points is the longest
+_MARK, _MARK_IN_LATIN = "\ufeff", "\xef\xbb\xbf"  # byte order marks, by which some editors begin
 _LONGEST = 600  # letters of a problem in a message: a value may be as long as the file
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 
@@ -94,7 +95,7 @@ def read_text(path: Path, encoding: str = "utf-8", most: int = _MOST_LETTERS) ->
         raise ConfigError.single(path, "", f"cannot be read: {error.strerror}") from None
     if len(text) > most:
         raise ConfigError.single(path, "", f"has more than {most} letters; expected a text that people write")
-    return text
+    return text.removeprefix(_MARK).removeprefix(_MARK_IN_LATIN)
 
 
 def _neighbours(path: Path) -> list[str]:

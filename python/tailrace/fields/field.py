@@ -331,8 +331,14 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 def same_points(*fields: Field) -> None:
     """Check that fields are at the same points of the same grid. Local.
 
-    :raises InputError: they are not.
+    :raises InputError: they are not, or one is an array, as fields of a series without a grid are.
     """
+    for one in fields:
+        if not isinstance(one, Field):
+            raise InputError(
+                f"expected a field on a grid, found {type(one).__name__}; a series whose grid is not known is opened "
+                "by tr.open(path, grid=FILE), an array gets its grid by tr.Field(array, operators)"
+            )
     first = fields[0]
     for other in fields[1:]:
         if other.operators is not first.operators and not other.operators.same_points(first.operators):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .field import Field
+from .field import Field, same_points
 from .vector import Vector
 
 
@@ -32,6 +32,7 @@ def mean_square(f: Field | Vector) -> float:
     """
     fields = [f] if isinstance(f, Field) else list(f)
     first = fields[0]
+    same_points(first)
     if any(field.dtype != first.operators.dtype for field in fields):
         return float(builtins.sum(mean(field * field) for field in fields))
     pairs = [(field.data, field.data) for field in fields]
@@ -46,6 +47,7 @@ def integral(f: Field) -> float:
     >>> round(tr.integral(f), 6)  # 4 * 1 * (2^2 / 2)
     8.0
     """
+    same_points(f)
     return f.integral()
 
 

@@ -64,6 +64,7 @@ def spectrum(f: Field | Vector) -> Spectrum:
     (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     fields = [f] if isinstance(f, Field) else list(f)
+    same_points(fields[0])
     operators = fields[0].operators
     arrays = [_real(one) for one in fields]
     width, energy, modes = shell_spectrum(operators.grid, operators.processes, arrays)
@@ -85,6 +86,7 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     d = direction_of(axis)
+    same_points(f)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
         raise InputError(

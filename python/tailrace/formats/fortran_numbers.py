@@ -12,4 +12,6 @@ def real_of(word: str) -> float:
 
     :raises ValueError: it is no number.
     """
+    if "_" in word:  # Python takes it between digits
+        raise ValueError(f"{word} is no number of Fortran")
     return float(_NO_LETTER.sub(r"E\1", word.upper().replace("D", "E")))

@@ -227,6 +227,9 @@ def test_all_problems_come_at_once(tmp_path):
         ("nx = 3\n", "there is no group &BasicParam"),
         ("&Other\nx = 1\n/\n", "found &other"),
         (INPUT.replace("nz=40", "nz=" + "{a=" * 60_000), "an input has at most 50000 letters (found 18"),
+        (INPUT.replace("nz=40", "nz=4_0"), "nz: 4_0 is no number of a namelist, which takes no kind; write 4"),
+        (INPUT.replace("nz=40", "nz=40, dt = -1.6E3_8 ! _"), "dt: -1.6E3_8 is no number"),
+        (INPUT.replace("nz=40", "gravz(1) = 1.0,\n .5d-1_dp\n"), ": .5d-1_dp is no number"),
         (INPUT + INPUT, "&basicparam: is there more than once; keep one"),
     ],
 )
@@ -234,6 +237,16 @@ def test_broken_namelists(tmp_path, text, reason):
     with pytest.raises(ConfigError, match=r"input\.i3d") as caught:
         read(tmp_path, text)
     assert reason in str(caught.value)
+
+
+def test_what_looks_like_a_kind_in_a_text_is_none(tmp_path):
+    case, _ = read(tmp_path, INPUT.replace("nz=40", "nz=40, filename = 'run 2_8'"))
+    assert case.grid.points[2] == 40
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
+    case, _ = read(tmp_path, "\xef\xbb\xbf" + INPUT)  # as read in Latin-1
+    assert case.grid.points[2] == 40
 
 
 def test_a_comment_in_another_encoding_does_no_harm(tmp_path):

@@ -325,3 +325,21 @@ def test_one_single_precision_field_leaves_the_others_in_double(tmp_path):
     with tr.open(tmp_path / "run.h5") as stored:
         assert stored[0]["ux"].dtype == np.float64
         np.testing.assert_array_equal(stored[0]["ux"], values)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        tr.ddx, tr.grad, tr.laplacian, tr.mean_square, tr.integral, tr.histogram, tr.spectrum, tr.filter,
+        lambda f: tr.spectrum_1d(f, "x"), lambda f: tr.correlation(f, "x"), lambda f: tr.interpolate(f, "x", "centre"),
+        lambda f: tr.plane(f, "y", 0), lambda f: tr.line(f, "x", (0, 0)), lambda f: tr.curl([f, f, f]),
+    ],
+)  # fmt: skip
+def test_what_needs_a_grid_says_how_to_give_one(tmp_path, use):
+    with tr.open(tmp_path / "g.h5", "w") as out:
+        out.write_step(0.0, u=np.ones((8, 8, 8)))
+    with (
+        tr.open(tmp_path / "g.h5") as series,
+        pytest.raises(tr.InputError, match=r"ndarray.*tr\.open\(path, grid=FILE"),
+    ):
+        use(series[0]["u"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from tailrace.case.document import ConfigError, Problem, read_text
 _REQUIRED = object()
 _MOST_LETTERS = 50_000  # of an input: nested braces take f90nml the square of their number, here some seconds
 _BROKEN = "is not a readable Fortran namelist"
+_KEY = re.compile(r"(\w+)(?:\([^)]*\))?\s*=")
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_WITH_KIND = re.compile(r"(?<![\w.])([+-]?\.?\d[\d.]*(?:[ed][+-]?\d+)?)_\w+", re.IGNORECASE)
 
 
 class Namelist:
@@ -89,6 +93,8 @@ def _parse(path: Path, needed: str) -> dict[str, Any]:
     text = read_text(path, encoding="latin-1")  # comments in old inputs are not always UTF-8; keys and values are ASCII
     if len(text) > _MOST_LETTERS:
         raise ConfigError.single(path, "", f"an input has at most {_MOST_LETTERS} letters (found {len(text)})")
+    if kinds := _kinds(text):
+        raise ConfigError(str(path), kinds)
     try:
         unclosed = _unclosed(text)  # f90nml may read the next groups as values of the unclosed group
         with contextlib.redirect_stdout(io.StringIO()):  # where a quote is open it prints a table of its own
@@ -126,6 +132,19 @@ def _unclosed(text: str) -> Problem | None:
     if opened is None:
         return None
     return Problem(f"line {opened[0]}", f"{_BROKEN}: group {opened[1]} is not closed by a line with /")
+
+
+def _kinds(text: str) -> list[Problem]:
+    """Numbers with a kind, which no namelist has; Python would read 1.6E3_8 as 1.6e38."""
+    problems = []
+    for number, line in _code_lines(text):
+        code = _TEXT.sub("", line)
+        for found in _WITH_KIND.finditer(code):
+            keys = _KEY.findall(code[: found.start()])
+            key = f"{keys[-1]}: " if keys else ""
+            reason = f"{key}{found[0]} is no number of a namelist, which takes no kind; write {found[1]}"
+            problems.append(Problem(f"line {number}", reason))
+    return problems
 
 
 def _open_quote(text: str) -> Problem | None:
