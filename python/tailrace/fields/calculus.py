@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 from tailrace.core import InputError
 
-from .field import Field, known_parity, same_points
+from .field import Field, check_fields, known_parity, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
 from .points import direction_of
@@ -172,7 +172,7 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     True
     """
     direction = direction_of(axis)
-    same_points(f)
+    check_fields(f)
     sign = known_parity(f, direction)
     data = f.operators.staggered(
         f.data, direction, "interpolate", to, parity="odd" if sign < 0 else "even", centred=f.centred

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 
-from .field import Field, same_points
+from .field import Field, check_fields, same_points
 
 Bins = int | Sequence[float] | NDArray[np.float64]
 Range = tuple[float, float] | None
@@ -97,7 +97,7 @@ def histogram(f: Field, bins: Bins = 100, range: Range = None) -> Histogram:
     >>> found.centres, found.probability  # 5 in a quarter of the volume, 9 elsewhere
     (array([5.5, 8.5]), array([0.25, 0.75]))
     """
-    same_points(f)
+    check_fields(f)
     edges = _edges(f, bins, range)
     shares, missing = _shares([f], [edges])
     probability = shares[1:-1]

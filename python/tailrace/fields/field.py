@@ -328,10 +328,10 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
 
-def same_points(*fields: Field) -> None:
-    """Check that fields are at the same points of the same grid. Local.
+def check_fields(*fields: object) -> None:
+    """Check that these are fields. Local.
 
-    :raises InputError: they are not, or one is an array, as fields of a series without a grid are.
+    :raises InputError: one is an array, as what is stored without a grid is.
     """
     for one in fields:
         if not isinstance(one, Field):
@@ -339,6 +339,14 @@ def same_points(*fields: Field) -> None:
                 f"expected a field on a grid, found {type(one).__name__}; a series whose grid is not known is opened "
                 "by tr.open(path, grid=FILE), an array gets its grid by tr.Field(array, operators)"
             )
+
+
+def same_points(*fields: Field) -> None:
+    """Check that fields are at the same points of the same grid. Local.
+
+    :raises InputError: they are not, or see `check_fields`.
+    """
+    check_fields(*fields)
     first = fields[0]
     for other in fields[1:]:
         if other.operators is not first.operators and not other.operators.same_points(first.operators):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .field import Field, same_points
+from .field import Field, check_fields
 from .vector import Vector
 
 
@@ -31,8 +31,8 @@ def mean_square(f: Field | Vector) -> float:
     0.5
     """
     fields = [f] if isinstance(f, Field) else list(f)
+    check_fields(*fields)
     first = fields[0]
-    same_points(first)
     if any(field.dtype != first.operators.dtype for field in fields):
         return float(builtins.sum(mean(field * field) for field in fields))
     pairs = [(field.data, field.data) for field in fields]
@@ -47,7 +47,7 @@ def integral(f: Field) -> float:
     >>> round(tr.integral(f), 6)  # 4 * 1 * (2^2 / 2)
     8.0
     """
-    same_points(f)
+    check_fields(f)
     return f.integral()
 
 

@@ -17,7 +17,7 @@ from tailrace.core import Grid, InputError
 from tailrace.parallel import agree
 
 from .averages import join_parts, kept_directions, sum_over_ranks
-from .field import Field, known_parity, same_points
+from .field import Field, check_fields, known_parity
 from .operators import Operators
 from .parity import Signs
 from .points import Centred, axis_names
@@ -127,6 +127,7 @@ class Probes:
         """
         if isinstance(f, Vector):
             return np.stack([self(one) for one in f], axis=1)
+        check_fields(f)
         if self._operators is not f.operators:
             self._operators, self._plans = f.operators, {}
         key = (f.centred, f.parity)
@@ -274,7 +275,7 @@ def _lagrange(places: NDArray[Any], at: NDArray[np.float64]) -> NDArray[np.float
 
 def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None) -> NDArray[Any]:
     """The field at fixed places in the directions `axes`."""
-    same_points(f)
+    check_fields(f)
     start, count = f.operators.box(f.centred)
     kept = kept_directions(axes)
     own = f.data if position is None else f.data.astype(np.float64, copy=False)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError, mean_cross_spectrum, shell_spectrum
 
-from .field import Field, same_points
+from .field import Field, check_fields, same_points
 from .points import direction_of
 from .vector import Vector
 
@@ -64,7 +64,7 @@ def spectrum(f: Field | Vector) -> Spectrum:
     (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     fields = [f] if isinstance(f, Field) else list(f)
-    same_points(fields[0])
+    check_fields(*fields)
     operators = fields[0].operators
     arrays = [_real(one) for one in fields]
     width, energy, modes = shell_spectrum(operators.grid, operators.processes, arrays)
@@ -86,7 +86,7 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     d = direction_of(axis)
-    same_points(f)
+    check_fields(f)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
         raise InputError(

@@ -13,7 +13,8 @@ from bokeh.models import ColumnDataSource, Div, Select
 
 from .choices import on_change, wrapped
 from .curve_figure import CurveFigure
-from .curve_table import steadiness, table_with
+from .curve_table import table_with
+from .steadiness import steadiness
 from .stored_choice import plain
 
 if TYPE_CHECKING:

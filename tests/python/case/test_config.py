@@ -25,6 +25,11 @@ def test_a_short_case_and_its_defaults(tmp_path):
     assert case.warnings() == []
 
 
+def test_a_byte_order_mark_is_no_part_of_the_case(tmp_path):
+    (tmp_path / "case.toml").write_text(GOOD, encoding="utf-8-sig")
+    assert load_case(tmp_path / "case.toml").grid.points == (33, 48, 17)
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from urllib.parse import urlsplit
 
@@ -187,6 +188,26 @@ def test_what_is_wrong_is_said(place, tmp_path):
     result = mpi_run.finish(started, 60)
     assert result.code == 1 and "tailrace[live]" in result.err, result.text
     assert [path.name for path in place.iterdir()] == ["time_series.csv"], "nothing is written"
+
+
+# No timer of the server wakes the loop, so that only the signal can.
+ASLEEP = """
+import os, signal, sys, threading
+from pathlib import Path
+from tailrace.live_page.server import LivePage
+page = LivePage([Path(sys.argv[1])], port=0)
+signal.signal(signal.SIGTERM, lambda *_: page.stop())
+def sleep():
+    for job in (page._server._tornado._stats_job, page._server._tornado._cleanup_job, page._server._tornado._ping_job):
+        job.stop()
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+page._server.io_loop.add_callback(sleep)
+page.run()
+"""
+
+
+def test_a_signal_wakes_the_server(place):
+    assert subprocess.run([sys.executable, "-c", ASLEEP, str(place)], timeout=120).returncode == 0
 
 
 def test_a_page_in_a_notebook(place):

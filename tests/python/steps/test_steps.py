@@ -333,11 +333,12 @@ def test_one_single_precision_field_leaves_the_others_in_double(tmp_path):
         tr.ddx, tr.grad, tr.laplacian, tr.mean_square, tr.integral, tr.histogram, tr.spectrum, tr.filter,
         lambda f: tr.spectrum_1d(f, "x"), lambda f: tr.correlation(f, "x"), lambda f: tr.interpolate(f, "x", "centre"),
         lambda f: tr.plane(f, "y", 0), lambda f: tr.line(f, "x", (0, 0)), lambda f: tr.curl([f, f, f]),
+        tr.Probes([(0.5, 0.5, 0.5)]),
     ],
 )  # fmt: skip
 def test_what_needs_a_grid_says_how_to_give_one(tmp_path, use):
     with tr.open(tmp_path / "g.h5", "w") as out:
-        out.write_step(0.0, u=np.ones((8, 8, 8)))
+        out.write_step(0.0, u=np.ones((4, 6, 8)))
     with (
         tr.open(tmp_path / "g.h5") as series,
         pytest.raises(tr.InputError, match=r"ndarray.*tr\.open\(path, grid=FILE"),

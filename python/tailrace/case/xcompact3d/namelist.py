@@ -15,7 +15,7 @@ _REQUIRED = object()
 _MOST_LETTERS = 50_000  # of an input: nested braces take f90nml the square of their number, here some seconds
 _BROKEN = "is not a readable Fortran namelist"
 _KEY = re.compile(r"(\w+)(?:\([^)]*\))?\s*=")
-_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_TEXT = re.compile(r"'[^']*('|$)|\"[^\"]*(\"|$)")  # open at the end where a ! is in it
 _WITH_KIND = re.compile(r"(?<![\w.])([+-]?\.?\d[\d.]*(?:[ed][+-]?\d+)?)_\w+", re.IGNORECASE)
 
 
