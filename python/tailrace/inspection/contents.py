@@ -239,13 +239,18 @@ class Soundness:
     steps: int
     damage: list[str]  # one line per damage, with step, variable and box if they are known
     unchecked: list[str]  # one line per part without checksums
+    variables: int = 0  # in all steps together, with single numbers and texts
+    not_finite: list[str] = field(default_factory=list)  # one line per variable with such values, which are no damage
 
     def lines(self) -> list[str]:
         """The lines that `tailrace verify` prints."""
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         lines = [f"{self.path}: damaged: {line}" for line in self.damage]
+        lines += [f"{self.path}: not finite: {line}" for line in self.not_finite]
         lines += [f"{self.path}: not checked: {line}" for line in self.unchecked]
-        if not self.damage:
+        if not self.damage and not self.variables:
+            lines.append(f"{self.path}: {steps} without a variable that can be read: nothing was checked")
+        elif not self.damage:
             lines.append(f"{self.path}: {steps}, {'no damage found' if self.unchecked else 'all well'}")
         return lines
 
@@ -267,7 +272,7 @@ def verify(path: Path) -> Soundness:
 
 def read_all(path: Path, engine: str) -> Soundness:
     """As `verify`, in this process."""
-    damage, unchecked, without, count = [], [], [], 0
+    damage, unchecked, without, not_finite, count, variables = [], [], [], [], 0, 0
     if engine == checkpoint.ENGINE and _CHECKPOINT.fullmatch(path.name):
         try:
             checkpoint.check_sidecar(path)
@@ -279,7 +284,9 @@ def read_all(path: Path, engine: str) -> Soundness:
             count = len(steps)
             damage += stored.verify()
             unchecked += stored.notes if stored.dataset is None else []
+            not_finite = stored.dataset.not_finite if stored.dataset is not None else []
             for step in steps:
+                variables += len(step.names) + len(step.scalars)
                 missing = step.unchecked
                 if missing:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
@@ -287,4 +294,4 @@ def read_all(path: Path, engine: str) -> Soundness:
         damage.append(str(error))
     if len(without) == count > 1:  # no step has checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]
-    return Soundness(path, count, damage, unchecked + without)
+    return Soundness(path, count, damage, unchecked + without, variables, not_finite)

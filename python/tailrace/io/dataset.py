@@ -46,6 +46,7 @@ class Dataset(ABC):
         self.removable: list[str] = []
         self.notes: list[str] = []  # what was assumed or left out, in sentences
         self.left_out: list[str] = []  # what is there and damaged, so that it is not read: why, in sentences
+        self.not_finite: list[str] = []  # what `DatasetReader.verify` has found that is no damage, in sentences
         self.auxiliary: list[str] = []  # paths with more data of the same program that can be opened for themselves
         self.aliases: dict[str, str] = {}  # our name of a variable -> its name here
 
@@ -79,9 +80,10 @@ class Dataset(ABC):
         """
 
     def check(self, position: int) -> list[str]:
-        """Look for damage in the files of a step: sizes, marks of records, what is stored twice, values not finite.
+        """Look for damage in the files of a step: sizes, marks of records, what is stored twice.
 
-        :returns: one line for each damage; the values themselves have no checksums in most formats.
+        :returns: one line for each damage; the values themselves, which `DatasetReader.verify` reads, have no checksums
+            in most formats.
         """
         return []
 

@@ -112,15 +112,34 @@ class DatasetReader:
 
     def _damage(self, step: int) -> list[str]:
         index = self.dataset.steps[step][0]
-        lines = []
+        lines, not_finite = [], []
         try:
             lines = self.dataset.check(step)
-            for name, (dtype, shape, _) in self.dataset.variables(step).items():
-                for box in boxes_of(shape, _PIECE // np.dtype(dtype).itemsize) if 0 not in shape else ():
-                    self._fill_one(step, name, box, np.empty(box.count[::-1], dtype))
+            variables = self.dataset.variables(step)
         except (Error, OSError) as error:
-            lines.append(str(error))
+            lines, variables = [*lines, str(error)], {}
+        for name, stored in variables.items():
+            try:
+                not_finite += self._not_finite(step, name, stored)
+            except (Error, OSError) as error:
+                lines.append(str(error))
+        self.dataset.not_finite += [f"step {index}: {line}" for line in not_finite]
         return [f"step {index}: {line}" for line in dict.fromkeys(lines)]
+
+    def _not_finite(self, step: int, name: str, stored: Stored) -> list[str]:
+        """Read a variable, and tell how many of its values are not finite: programs mark so what has no value."""
+        dtype, shape, is_list = stored
+        count, first = 0, ""
+        for box in boxes_of(shape, _PIECE // np.dtype(dtype).itemsize) if 0 not in shape else ():
+            values = np.empty(box.count[::-1], dtype)
+            self._fill_one(step, name, box, values)
+            bad = ~np.isfinite(values)
+            if bad.any() and not first:
+                k, j, i = (int(one) for one in np.unravel_index(int(bad.argmax()), bad.shape))
+                x, y, z = box.start
+                first = f"row {y + j}" if is_list else f"point {x + i}, {y + j}, {z + k}"
+            count += int(bad.sum())
+        return [f"{name} has {count} values that are not finite, the first at {first}"] if count else []
 
     def unchecked(self, step: int) -> list[str]:
         """All: their formats have no checksums of values."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError, is_foreign_file
 from tailrace.files.regular import refuse_special
-from tailrace.formats.damage import not_finite
 from tailrace.formats.file_bytes import HDF5, head
 from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
@@ -101,11 +100,6 @@ class Hdf5Dataset(PartsDataset):
             if not Path(source).is_file():
                 self.close()
                 raise IoError(f"{self.path}: '{name}' has values in '{source}', which is not there any more")
-
-    def check(self, position: int) -> list[str]:
-        """See `Dataset`: values that are not finite."""
-        lines = [not_finite(self, position, name) for name in self.variables(position)]
-        return [f"{self.path}: {line}" for line in lines if line]
 
 
 def _words(error: Exception) -> str:

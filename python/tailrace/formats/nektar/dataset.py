@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.formats.damage import not_finite
 from tailrace.formats.overlaps import rows_in
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
@@ -111,9 +110,7 @@ class NektarDataset(Dataset):
                 one.values(row, field, first, part.reshape(-1))
 
     def check(self, position: int) -> list[str]:  # noqa: D102
-        one = self._checkpoints[position]
-        lines = [not_finite(self, position, name) for name in self._tables[position]]
-        return one.check() + [f"{one.path}: {line}" for line in lines if line]
+        return self._checkpoints[position].check()
 
     def close(self) -> None:  # noqa: D102
         for one in self._checkpoints:

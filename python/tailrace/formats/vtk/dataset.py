@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.formats.damage import not_finite_in
 from tailrace.formats.file_bytes import head
 from tailrace.formats.flat_array import FlatArray
 from tailrace.formats.xml_text import parse_xml, xml_of
@@ -69,10 +68,6 @@ class VtkSteps(Dataset):
             self._arrays[position][name].read(box, out)
         except OSError as error:
             raise IoError(f"{self.path}: {name} cannot be read: {error}") from None
-
-    def check(self, position: int) -> list[str]:
-        """Values that are not finite, and files that are cut off."""
-        return not_finite_in(self, position, self._arrays[position])
 
 
 class _File:

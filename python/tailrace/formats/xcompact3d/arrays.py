@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.formats.damage import not_finite_in
+from tailrace.formats.damage import errors_of
 from tailrace.formats.flat_array import FlatArray
 from tailrace.grids import Triple
 from tailrace.io.dataset import Dataset
@@ -60,12 +60,8 @@ class FlatDataset(Dataset):
             raise IoError(f"{self.path}: {name} cannot be read: {error}") from None
 
     def check(self, position: int) -> list[str]:
-        """Sizes of the files, and values that are not finite."""
-        try:
-            arrays = self.arrays(position)
-        except IoError as error:
-            return [str(error)]
-        return not_finite_in(self, position, arrays)
+        """Sizes of the files."""
+        return errors_of(lambda: self.arrays(position))
 
 
 def known_aliases(steps: Iterable[Collection[str]]) -> dict[str, str]:

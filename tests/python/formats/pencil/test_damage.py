@@ -6,11 +6,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 from helpers.inputs.pencil_runs import HandMade
 from tailrace import core as _core
 from tailrace.formats.pencil import dataset_at
 from tailrace.formats.pencil.run.parameters import parse_parameters
+from tailrace.io.dataset_reader import DatasetReader
 from tailrace.io.placement import Box
 
 FLIPS = int(os.environ.get("TAILRACE_FLIPS", "25"))  # more of them: by hand
@@ -135,8 +137,9 @@ def test_values_that_are_no_numbers_are_found(tmp_path):
     made = HandMade(tmp_path / "data").texts()
     made.fields[4, 5, 6, 7] = np.nan
     made.dist()
-    (line,) = dataset_at(tmp_path).check(0)
-    assert line.startswith("ax has 1 values that are not finite")
+    found = dataset_at(tmp_path)
+    assert DatasetReader(found, MPI.COMM_SELF).verify(0) == []
+    assert found.not_finite == ["step 1: ax has 1 values that are not finite, the first at point 4, 3, 2"]
 
 
 def test_absurd_records(tmp_path):

@@ -6,11 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 import tailrace as tr
 from helpers.inputs.xcompact3d_files import NX, NY, NZ, field, input_text, make_checkpoint, make_run
 from tailrace import Error, IoError
 from tailrace.formats.recognise import dataset_at
+from tailrace.io.dataset_reader import DatasetReader
 from tailrace.io.placement import Box
 
 WHOLE = 8 * NX * NY * NZ
@@ -66,10 +68,9 @@ def test_values_that_are_not_finite_are_told(tmp_path):
     values[4, 0, 0] = np.inf
     values.tofile(run / "data" / "uz-2.bin")
     dataset = dataset_at(run)
-    assert dataset.check(0) == []
-    assert dataset.check(1) == [
-        f"{run / 'data' / 'uz-2.bin'}: uz has 2 values that are not finite, the first at point 1, 2, 3"
-    ]
+    reader = DatasetReader(dataset, MPI.COMM_SELF)
+    assert [reader.verify(position) for position in (0, 1)] == [[], []]
+    assert dataset.not_finite == ["step 40: uz has 2 values that are not finite, the first at point 1, 2, 3"]
 
 
 @pytest.mark.parametrize(

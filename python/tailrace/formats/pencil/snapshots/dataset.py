@@ -10,7 +10,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.formats.damage import not_finite
 from tailrace.grids import triple
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
@@ -101,11 +100,8 @@ class PencilSnapshots(Dataset):
         Computer(self._run, snapshot.read).fill(recipe, held, out, dtype)
 
     def check(self, position: int) -> list[str]:
-        """Damaged records and settings, files of another time, values that are not finite."""
-        damage = self._snapshots[position].check()
-        if damage:
-            return damage
-        return [line for name in self.variables(position) if (line := not_finite(self, position, name))]
+        """Damaged records and settings, files of another time."""
+        return self._snapshots[position].check()
 
     def _tell_grid(self) -> None:
         points = self._run.points
