@@ -253,9 +253,8 @@ void bind_engines(nb::module_ &m) {
       .def_ro("remains", &EngineTraits::remains)
       .def_ro("step_files", &EngineTraits::step_files)
       .def_ro("compression", &EngineTraits::compression)
+      .def_ro("longest_name", &EngineTraits::longest_name)
       .def_ro("longest_text", &EngineTraits::longest_text)
-      .def_ro("empty_texts", &EngineTraits::empty_texts)
-      .def_ro("infinite_scalars", &EngineTraits::infinite_scalars)
       .def_ro("model", &EngineTraits::model);
   m.def("engine_names", &io::engine_names);
   m.def("engine_traits", &io::engine_traits, "name"_a, nb::rv_policy::reference);

@@ -67,8 +67,6 @@ def scalars(
             names[name] = first
             notes[f"the value {first!r} of a step has the name {name}"] = None
         reason = _why_no_text(value, engine) if isinstance(value, str) else ""
-        if isinstance(value, float) and math.isinf(value) and not ENGINES[engine].infinite_scalars:
-            reason = f"the engine {engine} has no infinite numbers here"
         if reason:
             notes[f"the value {name} of a step is left out: {reason}"] = None
         else:
@@ -80,8 +78,6 @@ def _why_no_text(text: str, engine: str) -> str:
     if "\0" in text:
         return "it is a text with a character NUL"
     traits = ENGINES[engine]
-    if not text and not traits.empty_texts:
-        return "it is an empty text, which this engine does not store"
     if traits.longest_text and len(text.encode()) > traits.longest_text:
         return f"it is a text of more than {traits.longest_text} bytes"
     return ""

@@ -31,7 +31,7 @@ from .connection import Mode, connect
 from .coupling import NO_COUPLING, Coupling, CouplingSide, LeftOut
 from .dataset import Dataset
 from .handle import Handle, raise_on_all_ranks
-from .placement import Block, Box, Region, shape_of
+from .placement import Block, Box, Region
 from .step import ArrayStep
 from .steps import Steps
 from .values import Attribute, Scalar, attribute_value, scalar_value, stored_array
@@ -114,7 +114,7 @@ class SeriesOf(ABC, Generic[OneStep]):
             moment = float(time)
             arrays = [self._place(name, data) for name, data in {**(fields or {}), **more}.items()]
             rows = [(name, _rows(name, data)) for name, data in (lists or {}).items()]
-            values = {name: scalar_value(value) for name, value in (scalars or {}).items()}
+            values = {name: scalar_value(name, value) for name, value in (scalars or {}).items()}
         writer.write_step(number, moment, arrays, rows, values)
 
     def declare(self, name: str, shape: Sequence[int], dtype: str) -> None:
@@ -163,7 +163,7 @@ class SeriesOf(ABC, Generic[OneStep]):
     def write_scalar(self, name: str, value: Scalar) -> None:
         """Write one number or text of the open step; that of rank 0 is stored."""
         with raise_on_all_ranks(self._handle.writer()) as writer:
-            plain = scalar_value(value)
+            plain = scalar_value(name, value)
         writer.write_scalar(name, plain)
 
     def set_attribute(self, name: str, value: Attribute) -> None:
@@ -172,7 +172,7 @@ class SeriesOf(ABC, Generic[OneStep]):
         :param value: text, a number or a list of numbers.
         """
         with raise_on_all_ranks(self._handle.writer()) as writer:
-            plain = attribute_value(value)
+            plain = attribute_value(name, value)
         writer.set_attribute(name, plain)
 
     def end_step(self) -> None:
@@ -381,14 +381,20 @@ class SeriesOf(ABC, Generic[OneStep]):
         """The name, the contiguous array, the global shape, the box to write and the box that the array covers."""
         part = data if isinstance(data, Block) else self._whole(name, data)
         array = stored_array(name, part.data)
+        if array.ndim not in (3, 4):
+            more = f"{', '.join(map(str, (1,) * (3 - array.ndim) + array.shape))}"
+            way = f"; to fix this, write data.reshape({more}), or a list" if array.ndim < 3 else ""
+            raise InputError(
+                f"{visible(name)}: expected an array (nz, ny, nx) or (components, nz, ny, nx), found {array.shape}{way}"
+            )
         return name, array, triple(part.shape), *part.boxes()
 
     def _whole(self, name: str, data: NDArray[Any]) -> Block:
-        array = np.asarray(data)
+        array = np.asanyarray(data)
         # On several ranks an array without a Block does not say its place. All ranks find this error alike.
         if self.comm.size > 1:
             raise InputError(f"{name}: on {self.comm.size} ranks each rank gives a Block(data, shape, start) of it")
-        return Block(array, shape_of(array))
+        return Block(array, triple([*reversed(array.shape[-3:]), 1, 1, 1][:3]))
 
 
 class ArraySeries(SeriesOf[ArrayStep]):
@@ -405,6 +411,8 @@ def open(path: str | PathLike[str], mode: Mode = "r", **how: Any) -> ArraySeries
 
 def _rows(name: str, data: Any) -> NDArray[Any]:
     array = stored_array(name, data)
+    if array.ndim not in (1, 2):
+        raise InputError(f"{visible(name)}: a list has the shape (rows,) or (rows, columns), found {array.shape}")
     return array.reshape(-1, 1) if array.ndim == 1 else array
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.text import visible
 
 Attribute = str | int | float | Sequence[int] | Sequence[float]
 Scalar = float | int | str
@@ -21,31 +22,60 @@ def is_stored(dtype: np.dtype[Any]) -> bool:
 
 
 def stored_array(name: str, data: Any) -> NDArray[Any]:
-    """The array of a variable, contiguous. Raises InputError if it has a type that cannot be stored."""
-    array = np.ascontiguousarray(data)
+    """The array of a variable, contiguous.
+
+    :raises InputError: it has a type that cannot be stored, or values that are masked.
+    """
+    masked = int(np.ma.getmaskarray(data).sum()) if isinstance(data, np.ma.MaskedArray) else 0
+    if masked:
+        raise InputError(
+            f"{visible(name)}: {masked} of its {data.size} values are masked, and a series has no "
+            "mask. To fix this, write data.filled(numpy.nan), or another number in their place"
+        )
+    array = np.asarray(data, order="C")
     if not is_stored(array.dtype):
-        raise InputError(f"{name}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
+        raise InputError(f"{visible(name)}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
     return array
 
 
-def scalar_value(value: Any) -> Any:
-    """A number or a text of Python. Raises InputError if it is neither."""
+def scalar_value(name: str, value: Any) -> Any:
+    """A number or a text of Python. Raises InputError if it is neither, or cannot be stored."""
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, str | int | float):
-        raise InputError(f"expected a number or a text, not {plain!r}")
-    return int(plain) if isinstance(plain, bool) else plain
+        raise InputError(f"{visible(name)}: expected a number or a text, found {_shown(plain)}")
+    return _stored(name, plain)
 
 
-def attribute_value(value: Any) -> Any:
-    """A text, a number or a list of numbers of Python. Raises InputError if it has another type."""
+def attribute_value(name: str, value: Any) -> Any:
+    """A text, a number or a list of numbers of Python. Raises InputError if it is another type, or cannot be stored."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, str | int | float):
+        return _stored(name, value)
+    values = list(value) if isinstance(value, Sequence) and not isinstance(value, bytes) else []
+    if not values or not all(isinstance(one, int | float) for one in values):
+        raise InputError(f"{visible(name)}: expected a text, a number or a list of numbers, found {_shown(value)}")
+    return [_stored(name, one) for one in values]
+
+
+def _stored(name: str, value: str | int | float) -> str | int | float:
+    """A text in UTF-8, or a number that 64 bits hold; a truth value becomes 0 or 1."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{visible(name)}: the text {value[:40]!r} is not in UTF-8") from None
         return value
-    values = list(value)
-    if not all(isinstance(one, int | float) for one in values):
-        raise InputError(f"expected a text, a number or numbers, not {values!r}")
-    return values
+    if isinstance(value, float):
+        return value
+    if not -(1 << 63) <= value < 1 << 63:
+        raise InputError(f"{visible(name)}: {value} does not fit into 64 bits; write it as a text or a float")
+    return int(value)
+
+
+def _shown(value: object) -> str:
+    words = repr(value)
+    return f"{words[:60]} ({type(value).__name__})"
 
 
 def parameter_text(value: object) -> str:

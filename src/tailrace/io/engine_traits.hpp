@@ -40,9 +40,8 @@ struct EngineTraits {
   std::vector<std::string> remains = {};    ///< patterns of names by which the files of a damaged series are known
   std::vector<std::string> step_files = {}; ///< patterns of the names of all files of steps, with {variable}
   std::string compression = {};             ///< the parameter that compresses values; empty: there is none
+  std::int64_t longest_name = 0;            ///< characters of the name of a variable or scalar; 0: any number
   std::int64_t longest_text = 0;            ///< bytes of a text that can be stored; 0: any number
-  bool empty_texts = true;                  ///< whether empty texts can be stored
-  bool infinite_scalars = false;            ///< whether scalars may be infinite
   WriteModel model = {};
 };
 

@@ -1,6 +1,7 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/series_implementation.hpp>
+#include <tailrace/io/storable.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
   const Implementation::Turn turn(*self_);
   self_->enter([&](Tally &) {
     self_->require_writing();
-    check_name(name);
+    check_storable_name(name, engine_traits(self_->engine_name_));
     check_placement(name, {shape, {}, {}}, nullptr);
     if (self_->declared_.count(name))
       throw InputError(fmt::format("{}: '{}' is already declared or written", path(), name));
@@ -61,6 +62,7 @@ void Series::write_scalar(const std::string &name, const Scalar &value) {
   self_->enter([&](Tally &) {
     self_->require_step();
     self_->require_new(name);
+    check_storable(name, value, engine_traits(self_->engine_name_));
   });
   self_->scalars_[name] = value;
 }
@@ -70,6 +72,7 @@ void Series::set_attribute(const std::string &name, const Attribute &value) {
   self_->enter([&](Tally &) {
     self_->require_writing();
     check_attribute_name(name);
+    check_storable(name, value, engine_traits(self_->engine_name_));
   });
   self_->attributes_[name] = value;
   self_->attributes_changed_ = true;
@@ -90,7 +93,7 @@ void Series::abandon_step() {
 namespace {
 
 /// Throws InputError if two of the names of all that a step holds are the same.
-void check_names(const StepRequest &step) {
+void check_names(const StepRequest &step, const EngineTraits &traits) {
   std::vector<std::string> names;
   for (const auto &array : step.arrays)
     if (array.components)
@@ -101,10 +104,12 @@ void check_names(const StepRequest &step) {
   for (const auto &[name, value] : step.scalars)
     names.push_back(name);
   for (const auto &name : names) {
-    check_name(name);
+    check_storable_name(name, traits);
     if (std::ranges::count(names, name) > 1 || name == "time" || name == "step")
       throw InputError(fmt::format("'{}' is given twice in one step, or is what every step has", name));
   }
+  for (const auto &[name, value] : step.scalars)
+    check_storable(name, value, traits);
 }
 
 /// The parts of requests that must be equal on all ranks. A vector differs from its components one by one.
@@ -129,7 +134,7 @@ void Series::Implementation::write_step(const std::function<StepRequest()> &make
   std::string ours;
   const Tally all = enter([&](Tally &tally) {
     step = make();
-    check_names(step);
+    check_names(step, engine_traits(engine_name_));
     ours = describe_step(step);
     tally.compare(1, static_cast<std::int64_t>(std::hash<std::string>{}(ours)));
   });

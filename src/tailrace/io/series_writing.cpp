@@ -2,6 +2,7 @@
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/engine_turn.hpp>
 #include <tailrace/io/series_implementation.hpp>
+#include <tailrace/io/storable.hpp>
 #include <tailrace/io/trace_report.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -27,7 +28,7 @@ void Series::Implementation::require_step() const {
 }
 
 void Series::Implementation::require_new(const std::string &name) const {
-  check_name(name);
+  check_storable_name(name, engine_traits(engine_name_));
   if (written_.count(name) || scalars_.count(name) || name == "time" || name == "step")
     throw InputError(fmt::format("{}: '{}' is already written in this step", path_, name));
 }
@@ -110,6 +111,7 @@ Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t
 /// Checks the whole request and returns its first block. Local.
 Block Series::Implementation::check_write(const WriteRequest &request, std::vector<char> &packed) const {
   const Index3 &count = request.place.block.count;
+  check_storable_name(request.name, engine_traits(engine_name_));
   if (request.list && (count[1] < 0 || count[0] < 1))
     throw InputError(fmt::format("{}: no list has {} rows of {} columns", request.name, count[1], count[0]));
   if (request.components.value_or(1) < 1)

@@ -142,19 +142,19 @@ def test_steps_by_index():
 
 def test_numbers_and_texts():
     for value, plain in ((True, 1), (np.bool_(False), 0), (np.int32(3), 3), (np.float32(0.5), 0.5), ("a", "a")):
-        assert scalar_value(value) == plain and type(scalar_value(value)) is type(plain)
+        assert scalar_value("a", value) == plain and type(scalar_value("a", value)) is type(plain)
     for value in (None, [1], 1j, b"a"):
-        with pytest.raises(InputError, match="expected a number or a text, not"):
-            scalar_value(value)
+        with pytest.raises(InputError, match="a: expected a number or a text, found"):
+            scalar_value("a", value)
 
 
 def test_attributes():
     for value, plain in (("a", "a"), (np.float64(2), 2.0), (np.arange(3), [0, 1, 2]), ((1, 2.5), [1, 2.5])):
-        found = attribute_value(value)
+        found = attribute_value("a", value)
         assert found == plain and type(found) is type(plain)
     for value in (["a"], [1, None], [[1]]):
-        with pytest.raises(InputError, match="expected a text, a number or numbers, not"):
-            attribute_value(value)
+        with pytest.raises(InputError, match="a: expected a text, a number or a list of numbers, found"):
+            attribute_value("a", value)
 
 
 def test_parameters_and_types_of_arrays():

@@ -33,7 +33,6 @@ EngineTraits bp_traits(const std::string &name) {
   traits.library = "ADIOS2";
   traits.waits = true;
   traits.compression = "operator";
-  traits.infinite_scalars = true;
   traits.remains = {"md.idx", "md.0", "data.0", "tailrace.json"};
   traits.model.pattern = "subfiles";
   return traits;
@@ -53,7 +52,7 @@ bool not_vouched(const std::string &) { return false; }
 EngineEntry bp4_entry() {
   EngineTraits traits = bp_traits("bp4");
   traits.extensions = {".bp4"};
-  traits.longest_text = 65000;
+  traits.longest_text = 65535; // most_text in contents.hpp
   traits.model.copies = 1;
   traits.model.statistics = true;
   traits.model.preference = 2;
@@ -71,7 +70,6 @@ EngineEntry adios_hdf5_entry() {
   EngineTraits traits{.name = "adios_hdf5", .family = "adios_hdf5", .extensions = {".adios_hdf5"}};
   traits.step_files = {"step-[0-9]*.h5"};
   traits.library = "ADIOS2";
-  traits.empty_texts = false;
   traits.model = {
       .pattern = "shared", .collective_parameter = "H5CollectiveMPIO", .collective_default = "no", .preference = 3};
   EngineEntry entry = sidecar_entry(std::move(traits), open_adios_hdf5);

@@ -27,6 +27,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -37,20 +38,44 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::size_t longest_name = 49; ///< of a variable; of longer ones ADIOS2 reads the beginning, and then fails
+
+/// The name of a variable in the file: of a long name its beginning, and its checksum.
+std::string name_in_file(const std::string &name) {
+  if (name.size() <= longest_name)
+    return name;
+  RunningChecksum sum;
+  sum.add(name.data(), name.size());
+  return fmt::format("{}-{}", name.substr(0, longest_name - 17), sum.text());
+}
+
 constexpr std::int64_t around = 4096; ///< more than the bytes that HDF5 needs for each variable, scalar or attribute
+
+/// Calls ADIOS2, which does not look at what HDF5 returns: throws IoError with the cause that HDF5 names, if there is
+/// one.
+void call(const std::string &what, const std::function<void()> &work) {
+  const h5::Failures failures;
+  translate(what, [&] {
+    try {
+      work();
+    } catch (const std::exception &) {
+      failures.check(what);
+      throw;
+    }
+  });
+  failures.check(what);
+}
 
 /// A step's file, open to read by one rank.
 class StepFile {
 public:
   explicit StepFile(const std::string &path) : path_(path) {
     release_name(path);
-    const h5::Failures failures; // ADIOS2 does not look at what HDF5 returns
-    translate("open " + path, [&] {
+    call("open " + path, [&] {
       io_ = adios_.DeclareIO("step");
       io_.SetEngine("HDF5");
       engine_ = io_.Open(path, adios2::Mode::Read, MPI_COMM_SELF);
     });
-    failures.check("open " + path);
   }
   ~StepFile() {
     try {
@@ -63,14 +88,13 @@ public:
 
   const std::string &path() const { return path_; }
   template <class T> void read(const std::string &name, const Box &box, void *data) {
-    auto variable = io_.InquireVariable<T>(name);
+    auto variable = io_.InquireVariable<T>(name_in_file(name));
     if (!variable || variable.Shape().size() != 3)
       throw IoError(
           fmt::format("cannot read {}: it has no array '{}' of the type that series.jsonl says", path_, name));
     variable.SetSelection({bp::dims(box.start), bp::dims(box.count)});
-    const h5::Failures failures; // ADIOS2 does not look at what HDF5 returns
-    engine_.Get(variable, static_cast<T *>(data), adios2::Mode::Sync);
-    failures.check(fmt::format("read {} of {}", name, path_));
+    call(fmt::format("read {} of {}", name, path_),
+         [&] { engine_.Get(variable, static_cast<T *>(data), adios2::Mode::Sync); });
   }
 
 private:
@@ -108,7 +132,8 @@ private:
   adios2::Engine engine_;     ///< of the open step
   std::int64_t reserved_ = 0; ///< bytes of the open step's file
   double failure_timeout_ = 0;
-  std::string failure_; ///< the error of HDF5 in the open step, on any rank
+  std::set<std::string> renamed_; ///< variables that have another name in the files, which was told
+  std::string failure_;           ///< the error of HDF5 in the open step, on any rank
   mutable std::optional<StepFile> read_;
 };
 
@@ -164,11 +189,7 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
 void AdiosHdf5Engine::meet(const std::string &verb, const std::function<void()> &work) {
   const std::string path = open_file();
   try {
-    guarded_write(request_.comm, failure_timeout_, "HDF5", path, [&] {
-      const h5::Failures failures; // ADIOS2 does not look at what HDF5 returns
-      translate(verb + " " + path, work);
-      failures.check(verb + " " + path);
-    });
+    guarded_write(request_.comm, failure_timeout_, "HDF5", path, [&] { call(verb + " " + path, work); });
   } catch (const Error &error) {
     failure_ = error.what();
     throw;
@@ -194,12 +215,23 @@ void AdiosHdf5Engine::write(const Block &block) {
   const Span span(*request_.trace, Phase::write, block.place.block.size() * size);
   reserve(product(block.place.shape) * size + around); // HDF5 allocates the space immediately
   const h5::Quiet quiet;
-  meet("write", [&] { output_.put(engine_, block); });
+  Block named = block;
+  named.name = name_in_file(block.name);
+  if (named.name != block.name && renamed_.insert(block.name).second)
+    request_.notes->push_back(fmt::format("'{}' has the name '{}' in the files: ADIOS2 reads names of {} characters",
+                                          block.name, named.name, longest_name));
+  meet("write", [&] { output_.put(engine_, named); });
 }
 
-/// The metadata of rank 0, on all ranks.
+/// The metadata of rank 0 as the file has them, on all ranks: without empty texts, on which ADIOS2 ends the program.
+/// The sidecar has them all.
 StepMetadata AdiosHdf5Engine::metadata_of_root(const StepMetadata &metadata) const {
-  return {scalars_from_json(json::parse(request_.comm.broadcast(scalars_to_json(metadata.scalars).dump(), 0))), ""};
+  Scalars scalars;
+  for (const auto &[name, value] :
+       scalars_from_json(json::parse(request_.comm.broadcast(scalars_to_json(metadata.scalars).dump(), 0))))
+    if (value != Scalar(std::string()))
+      scalars[name_in_file(name)] = value;
+  return {std::move(scalars), ""};
 }
 
 /// Rank 0 checks that the file is complete, because ADIOS2 ignores errors when HDF5 closes it.

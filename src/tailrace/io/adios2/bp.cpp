@@ -78,7 +78,6 @@ private:
   std::string file(const std::string &name) const { return request_.path + "/" + name; }
   void reserve_data(std::int64_t bytes) const;
   void reserve_rest(const StepMetadata &metadata) const;
-  void check_texts(const Scalars &scalars) const;
   void release() const noexcept;
 
   std::string kind_;
@@ -123,7 +122,7 @@ void BpEngine::open() {
   own_file_ = alone ? file(fmt::format("data.{}", request.comm.rank())) : "";
   asynchronous_ = adios_->has("AsyncWrite") || adios_->has("BurstBufferPath");
   io_ = adios_->io();
-  output_ = bp::Output(io_, options_.operation);
+  output_ = bp::Output(io_, options_.operation, false, std::move(found.kinds));
   if (request.mode == Mode::append && !is_bp4()) // all of them; a configuration file may say less
     io_.SetParameter("AppendAfterSteps", std::to_string(found.counted()));
   attributes_ = std::move(found.attributes);
@@ -308,28 +307,10 @@ void BpEngine::cut_index() const noexcept {
   }
 }
 
-/// Throws InputError for a text of the caller that BP4 could not give back.
-void BpEngine::check_texts(const Scalars &scalars) const {
-  const auto check = [&](const std::string &name, const auto &value) {
-    const auto *text = std::get_if<std::string>(&value);
-    if (text && text->size() > bp::most_text)
-      throw InputError(
-          fmt::format("{}: {}: a text of bp4 has at most {} bytes; found {}. To fix this, use another engine, "
-                      "as bp5, or a shorter text",
-                      request_.path, name, bp::most_text, text->size()));
-  };
-  for (const auto &[name, value] : scalars)
-    check(name, value);
-  for (const auto &[name, value] : attributes_)
-    check(name, value);
-}
-
 void BpEngine::end_step(const StepMetadata &metadata) {
   request_.comm.agree([&] {
     if (root())
       check_free_space(request_.path, buffered_, request_.comm.size());
-    if (is_bp4())
-      check_texts(metadata.scalars);
     reserve_rest(metadata);
     translate("write " + request_.path, [&] {
       output_.define_attributes(attributes_, request_.grid, steps_.empty());

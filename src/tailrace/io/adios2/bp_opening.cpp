@@ -46,6 +46,8 @@ Found look(const std::string &kind, const OpenRequest &request, std::map<std::st
     io.SetEngine(kind == "bp4" ? "BP4" : "BP5");
     adios2::Engine engine = io.Open(request.path, adios2::Mode::ReadRandomAccess, MPI_COMM_SELF);
     found.attributes = read_attributes(io);
+    if (request.mode == Mode::append)
+      found.kinds = kinds(io);
     HeldSteps held;
     for (const auto &[info, number] : steps(io, engine, held)) {
       if (request.rewind_to && info.index > *request.rewind_to) {
@@ -158,17 +160,19 @@ void limit_data_files(Adios2Io &adios, const OpenRequest &request, std::int64_t 
 Found prepare(const std::string &kind, const OpenRequest &request) {
   const Communicator &comm = request.comm;
   Found found;
-  std::string attributes;
+  std::string attributes, names;
   comm.agree([&] {
     if (comm.rank() != 0)
       return;
     found = prepare_alone(kind, request);
     attributes = json_text(attributes_to_json(found.attributes));
+    names = json(found.kinds).dump();
   });
   found.steps = comm.broadcast(std::move(found.steps), 0);
   found.numbers = comm.broadcast(std::move(found.numbers), 0);
   found.data_files = comm.broadcast_value(found.data_files, 0);
   found.attributes = attributes_from_json(parse_json(comm.broadcast(attributes, 0)));
+  found.kinds = parse_json(comm.broadcast(names, 0)).get<Kinds>();
   found.view = found.view.from_root(comm);
   return found;
 }

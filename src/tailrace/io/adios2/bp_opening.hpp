@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/adios2/bp_view.hpp>
+#include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/session.hpp>
 #include <tailrace/io/engine/engine.hpp>
 
@@ -18,6 +19,7 @@ struct Found {
   std::vector<StepInfo> steps;      ///< of the series; when appending, those that stay
   std::vector<std::size_t> numbers; ///< ADIOS2's numbers of these steps, see bp::steps
   Attributes attributes;
+  Kinds kinds;                 ///< of the names in the file
   std::int64_t data_files = 0; ///< BP5, when appending: the number of data files of the steps that stay
   BpView view;                 ///< when reading
 

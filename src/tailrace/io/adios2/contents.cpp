@@ -59,17 +59,26 @@ std::optional<Attribute> read_one(adios2::IO &io, const std::string &name) {
 
 namespace {
 
-/// Whether it is an empty text for the engine HDF5, which ends the program on it; the sidecar has it all the same.
-bool ends_hdf5(adios2::IO &io, const Attribute &value) {
-  const auto *text = std::get_if<std::string>(&value);
-  return text && text->empty() && io.EngineType() == "HDF5";
+constexpr std::size_t longest_of_hdf5 = 99;    ///< of longer names of attributes ADIOS2 reads the beginning, and fails
+constexpr std::size_t largest_of_hdf5 = 60000; ///< bytes; HDF5 takes less than 64 KiB, of all versions of its format
+
+template <class T> std::size_t bytes_of(const T &) { return sizeof(T); }
+std::size_t bytes_of(const std::string &text) { return text.size(); }
+template <class T> std::size_t bytes_of(const std::vector<T> &values) { return values.size() * sizeof(T); }
+
+/// Whether the engine HDF5 cannot hold it: an empty text ends the program. The sidecar has it all the same.
+bool ends_hdf5(adios2::IO &io, const std::string &name, const Attribute &value) {
+  if (io.EngineType() != "HDF5")
+    return false;
+  const std::size_t bytes = std::visit([](const auto &v) { return bytes_of(v); }, value);
+  return bytes == 0 || bytes > largest_of_hdf5 || name.size() > longest_of_hdf5;
 }
 
 } // namespace
 
 void write_attributes(adios2::IO &io, const Attributes &attributes) {
   for (const auto &[name, value] : attributes)
-    if (!ends_hdf5(io, value))
+    if (!ends_hdf5(io, attribute_prefix + name, value))
       std::visit([&, &key = name](const auto &v) { define(io, attribute_prefix + key, v); }, value);
 }
 
@@ -207,6 +216,24 @@ void read_as(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::size_
 }
 
 } // namespace
+
+std::string kind_of(bool array, const std::string &type) {
+  return fmt::format("{} of {}", array ? "an array" : "a single value", type);
+}
+
+Kinds kinds(adios2::IO &io) {
+  Kinds found;
+  for (const auto &[name, about] : io.AvailableVariables(true)) {
+    const std::string type = io.VariableType(name);
+    const auto is_array = [&, &key = name]<class T>(T) {
+      const auto variable = io.InquireVariable<T>(key);
+      return variable && variable.ShapeID() == adios2::ShapeID::GlobalArray;
+    };
+    const auto number = type_of(type);
+    found[name] = kind_of(number && with_type(*number, is_array), type);
+  }
+  return found;
+}
 
 std::vector<NumberedStep> steps(adios2::IO &io, adios2::Engine &engine, HeldSteps &held) {
   if (io.AvailableVariables().empty()) // closed before its first step; asking for a variable would end the program

@@ -27,6 +27,12 @@ adios2::Dims dims(const Index3 &n);
 
 /// The most bytes of a text in BP4: a longer one makes the whole directory unreadable.
 constexpr std::size_t most_text = 65535;
+
+/// What the names of a series are, in words: "an array of double".
+using Kinds = std::map<std::string, std::string>;
+std::string kind_of(bool array, const std::string &type);
+/// Those of a file that is open to read.
+Kinds kinds(adios2::IO &io);
 /// The name of a part of a text that is stored in parts, the first being part 0.
 std::string name_of_part(const std::string &name, std::size_t part);
 

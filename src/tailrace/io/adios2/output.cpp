@@ -6,7 +6,9 @@
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/xdmf.hpp>
+#include <tailrace/support/error.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace tailrace::io::bp {
@@ -15,16 +17,29 @@ using nlohmann::json;
 
 void Output::begin_step() { lists_.clear(); }
 
+/// The variable as earlier steps have defined it; an empty one if this program has none of its name. Throws InputError
+/// if it is something else in an earlier step, also of another program: ADIOS2 cannot open a file with both.
+template <class T> adios2::Variable<T> Output::known(const std::string &name, bool array) {
+  const std::string kind = kind_of(array, adios2::GetType<T>());
+  const auto [place, added] = kinds_.try_emplace(name, kind);
+  if (place->second != kind)
+    throw InputError(
+        fmt::format("{}: is {} here, and was {} in an earlier step; ADIOS2 keeps the type of a name. To fix "
+                    "this, use another name, or the same type in all steps",
+                    name, kind, place->second));
+  return io_.InquireVariable<T>(name);
+}
+
 template <class T> adios2::Variable<T> Output::single(const std::string &name) {
-  auto known = io_.InquireVariable<T>(name);
-  return known ? known : io_.DefineVariable<T>(name);
+  auto found = known<T>(name, false);
+  return found ? found : io_.DefineVariable<T>(name);
 }
 
 template <class T> adios2::Variable<T> Output::grid_variable(const Block &block) {
   const adios2::Dims shape = dims(block.place.shape);
-  if (auto known = io_.InquireVariable<T>(block.name)) {
-    known.SetShape(shape);
-    return known;
+  if (auto found = known<T>(block.name, true)) {
+    found.SetShape(shape);
+    return found;
   }
   auto variable = io_.DefineVariable<T>(block.name, shape, adios2::Dims(3, 0), adios2::Dims(3, 0));
   // Lists have no operator: compressors for grids do not compress them well, and fail on empty lists.

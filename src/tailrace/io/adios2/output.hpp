@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/data_operators.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/engine/engine.hpp>
@@ -23,8 +24,9 @@ class Output {
 public:
   Output() = default;
   /// `everyone`: all ranks put all variables, without values where they have none, as HDF5 requires.
-  Output(adios2::IO io, Adios2Operator operation, bool everyone = false)
-      : io_(io), operation_(std::move(operation)), everyone_(everyone) {}
+  /// `kinds`: of the names that the file has.
+  Output(adios2::IO io, Adios2Operator operation, bool everyone = false, Kinds kinds = {})
+      : io_(io), operation_(std::move(operation)), everyone_(everyone), kinds_(std::move(kinds)) {}
 
   void begin_step();
   /// Copies this rank's part: the caller may reuse the array when this returns.
@@ -42,6 +44,7 @@ public:
 
 private:
   void put(adios2::Engine &engine, const Block &block, bool in_place);
+  template <class T> adios2::Variable<T> known(const std::string &name, bool array);
   template <class T> adios2::Variable<T> single(const std::string &name);
   template <class T> adios2::Variable<T> grid_variable(const Block &block);
   template <class T> void put_as(adios2::Engine &engine, const Block &block, bool in_place);
@@ -52,6 +55,7 @@ private:
   adios2::IO io_;
   Adios2Operator operation_;
   bool everyone_ = false;
+  Kinds kinds_;                                  ///< of all names of the series
   std::map<std::string, Index3> shapes_;         ///< of the variables written, without lists
   std::map<std::string, std::string> operators_; ///< of the variables with an operator
   std::set<std::string> lossy_;                  ///< variables with a lossy operator

@@ -4,6 +4,7 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -126,8 +127,12 @@ void check_name(const std::string &name) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
   };
-  if (name.empty() || name[0] == '.' || !std::all_of(name.begin(), name.end(), plain))
-    throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.'", name));
+  if (!name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), plain))
+    return;
+  const std::string shown = nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.', the first one "
+                               "no '.'",
+                               shown.substr(1, shown.size() - 2)));
 }
 
 void check_attribute_name(const std::string &name) {

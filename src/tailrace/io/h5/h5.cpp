@@ -69,8 +69,12 @@ Failures::Failures() {
 Failures::~Failures() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
 void Failures::check(const std::string &what) const {
-  if (!first_.empty())
-    throw IoError(fmt::format("cannot {}: {}", what, first_));
+  if (first_.empty())
+    return;
+  const bool locks = first_.find("lock") != std::string::npos && first_.find("block") == std::string::npos;
+  throw IoError(
+      fmt::format("cannot {}: {}{}", what, first_,
+                  locks ? "; to fix this where the file system has no locks, set HDF5_USE_FILE_LOCKING=FALSE" : ""));
 }
 
 hid_t check(hid_t result, const std::string &what) {

@@ -268,6 +268,7 @@ std::unique_ptr<Engine> open_mpiio(const OpenRequest &request, Parameters parame
 
 EngineEntry mpiio_entry() {
   EngineTraits traits{.name = "mpiio", .family = "mpiio"};
+  traits.longest_name = 200; // of a file at most 255, with its number and what drafts are called
   traits.step_files = {"{variable}-[0-9]*.bin", "snapshot-[0-9]*.xdmf", "series.xdmf"};
   traits.model = {.pattern = "shared",
                   .file_per_variable = true,

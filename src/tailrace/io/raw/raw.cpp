@@ -321,6 +321,7 @@ std::unique_ptr<Engine> open_raw(const OpenRequest &request, Parameters paramete
 EngineEntry raw_entry() {
   EngineTraits traits{.name = "raw", .family = "raw", .aliases = {"xdmf"}, .file_names = true};
   traits.remains = {"series.jsonl", "series.xdmf"};
+  traits.longest_name = 200; // of a file at most 255, with its number and what drafts are called
   traits.step_files = {"{variable}-[0-9]*.bin", "snapshot-[0-9]*.xdmf", "series.xdmf"};
   traits.model = {.pattern = "aggregators", .preference = 4};
   return sidecar_entry(std::move(traits), open_raw);
