@@ -119,8 +119,8 @@ from .io.placement import (
 from .live_page.shown import live as live
 from .simulation.simulation import Simulation as Simulation
 from .simulation.simulation import run as run
+from .steps.opening import open as open
 from .steps.series import Series as Series
-from .steps.series import open as open
 from .steps.step import Step as Step
 
 __version__: str

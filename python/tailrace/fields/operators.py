@@ -12,6 +12,7 @@ wall), "odd" for what changes sign (velocity through the wall). A `tr.Field` has
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -104,10 +105,25 @@ class Operators:
         make = Operators64 if self.dtype == np.float64 else Operators32
         self.grid = Grid(nodes, lengths, boundaries, stretching, beta)
         self.processes = processes or ProcessGrid(comm.py2f(), rows, cols)
+        self._made_with: dict[str, Any] = {"transpose": transpose, "interpolation": interpolation}
         if transpose == "auto":
             transpose = "shared" if can_share_memory(comm.py2f()) else "alltoall"
         self.core = make(self.grid, self.processes, transpose, interpolation)
         self._weights_of: dict[Centred, list[list[float]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle needs to make the same in another process.
+
+        :raises InputError: several ranks share the grid.
+        """
+        if self.comm.size > 1:
+            raise InputError(
+                f"the field or grid is shared by {self.comm.size} ranks, whose communicator no other process has, so "
+                "it cannot be pickled; give the other process this rank's array, numpy.asarray(field)"
+            )
+        law = {"stretching": self.grid.stretching, "beta": self.grid.beta, "dtype": self.dtype}
+        where = tuple(self.grid.nodes), tuple(self.grid.lengths), tuple(self.grid.boundaries)
+        return partial(Operators, **self._made_with, **law), where
 
     # ---- the grid and this rank's part of it -------------------------------------------------------------------------
     def shape(self, centred: Centred = NODES) -> tuple[int, int, int]:

@@ -101,7 +101,7 @@ def open_dataset(
         try:
             if guard:
                 check_in_child(Path(path))
-            return dataset_at(Path(path), family, parameters)
+            return dataset_at(Path(path).absolute(), family, parameters)  # as it is when the program goes elsewhere
         except (Error, IoError):
             raise
         except OSError as error:  # a name that is too long, a directory that may not be read

@@ -23,27 +23,27 @@ class ArrayStep:
 
     def __init__(self, handle: Handle, number: int, index: int, time: float) -> None:
         self._handle = handle
-        self._number = number
+        self.number = number
         self.index = index
         self.time = time
 
     @property
     def variables(self) -> dict[str, Stored]:
         """Stored type and shape (x, y, z) of every array and list."""
-        found = self._handle.reader().variables(self._number)
+        found = self._handle.reader().variables(self.number)
         return {name: Stored(dtype, triple(shape), is_list) for name, dtype, shape, is_list in found}
 
     @property
     def derived(self) -> dict[str, Stored]:
         """Variables that are computed when they are read; in files of other programs only."""
         dataset = self._handle.dataset
-        return {} if dataset is None else dataset.derived(self._number)
+        return {} if dataset is None else dataset.derived(self.number)
 
     @property
     def vectors(self) -> dict[str, tuple[str, str, str]]:
         """The names of vectors and of their components; in files of other programs only."""
         dataset = self._handle.dataset
-        return {} if dataset is None else dataset.vectors(self._number)
+        return {} if dataset is None else dataset.vectors(self.number)
 
     @property
     def names(self) -> list[str]:
@@ -53,13 +53,13 @@ class ArrayStep:
     @property
     def scalars(self) -> dict[str, Scalar]:
         """The single numbers and texts of the step, by name."""
-        return dict(self._handle.reader().scalars(self._number))
+        return dict(self._handle.reader().scalars(self.number))
 
     @property
     def missed(self) -> list[int]:
         """The indices of the steps that the writer of a stream has left out since the last step that was read."""
         stream = self._handle.stream()
-        return list(stream.missed(self._number)) if stream is not None else []
+        return list(stream.missed(self.number)) if stream is not None else []
 
     def verify(self) -> list[str]:
         """Compare the step with its checksums, in pieces of bounded size. Collective.
@@ -67,12 +67,12 @@ class ArrayStep:
         :returns: one line for every damaged block.
         :raises IoError: the writer of a stream is lost, which is no damage.
         """
-        return list(self._handle.reader().verify(self._number))
+        return list(self._handle.reader().verify(self.number))
 
     @property
     def unchecked(self) -> list[str]:
         """The arrays without checksums, which `verify` cannot check."""
-        return list(self._handle.reader().unchecked(self._number))
+        return list(self._handle.reader().unchecked(self.number))
 
     def read(
         self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None, *, dtype: str | None = None
@@ -95,14 +95,14 @@ class ArrayStep:
             start, count = ((0, 0, 0), stored.shape) if box is None else (triple(box[0]), triple(box[1]))
             extent = ((components,) if components else ()) + tuple(max(0, n) for n in reversed(count))
             array = np.empty(extent, dtype=dtype or stored.dtype)
-        opened.read(self._number, name, (start, count), array)
+        opened.read(self.number, name, (start, count), array)
         if not stored.is_list:
             return array
         return array[0, :, 0] if stored.shape[0] == 1 else array[0]
 
     def components(self, name: str) -> int:
         """The number of components of an array that was written as (components, nz, ny, nx); 0 for others."""
-        return int(self._handle.reader().components(self._number, name))
+        return int(self._handle.reader().components(self.number, name))
 
     def raise_on_all_ranks(self) -> AbstractContextManager[Readable]:
         """Put this around the local preparation of `read`; see `handle.raise_on_all_ranks`."""

@@ -11,7 +11,7 @@ from tailrace.core import IoError, engine_at
 from tailrace.files.regular import refuse_special
 from tailrace.formats.recognise import format_in_child, is_series_of_ours, series_of_run
 from tailrace.io import guard
-from tailrace.steps import series
+from tailrace.steps import opening
 from tailrace.steps.series import Series
 from tailrace.steps.stored_step import StoredStep
 
@@ -37,7 +37,7 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
             "and files of other programs, see docs/formats.md"
         )
     try:
-        return series.open(path, guard=not ours or not guard.vouched(path, engine), grid=grid)
+        return opening.open(path, guard=not ours or not guard.vouched(path, engine), grid=grid)
     except IoError as error:
         if str(path) in str(error):
             raise

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import InputError, IoError
-from tailrace.steps import series
+from tailrace.steps import opening
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -31,7 +31,7 @@ class SeriesSource:
         self, path: str, comm: MPI.Comm, *, grid_file: GridFile | None = None, precision: str | None = None
     ) -> None:
         self.path, self.comm = path, comm
-        self._series = series.open(path, "r", comm=comm, grid=grid_file, precision=precision)  # type: ignore[arg-type]
+        self._series = opening.open(path, "r", comm=comm, grid=grid_file, precision=precision)  # type: ignore[arg-type]
         self.streaming, self.engine = self._series.streaming, self._series.engine
         self._pending = self._first()
         self.first_index = self._pending.index

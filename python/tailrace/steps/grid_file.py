@@ -19,6 +19,7 @@ dt = 0.001
 from __future__ import annotations
 
 import difflib
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -27,6 +28,8 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from tailrace.case.document import ConfigError, explain, read_toml
 from tailrace.case.flow_sections import Section
 from tailrace.case.values import Length, Points, Real, Text, Triple
+from tailrace.core import Grid, InputError
+from tailrace.grids import UniformGrid
 
 _ENDS = ("periodic", "free-slip", "dirichlet")
 
@@ -109,3 +112,24 @@ def read_grid_file(path: Path) -> GridFile:
         return GridFile.model_validate(document)
     except ValidationError as error:
         raise ConfigError(str(path), explain(error, GridFile, document, ())) from None
+
+
+def given_grid(grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None) -> GridFile:
+    """The user's knowledge of a grid, in one form. Local.
+
+    :raises ConfigError, InputError: it is wrong, or not enough.
+    """
+    if isinstance(grid, Grid):
+        grid = UniformGrid.of(grid)
+    if grid is None or isinstance(grid, GridFile):
+        return grid or GridFile()
+    if not isinstance(grid, UniformGrid):
+        return read_grid_file(Path(grid))
+    if grid.boundaries is None:
+        raise InputError(
+            'grid: a UniformGrid to read with needs its boundaries, as boundaries=("periodic", "free-slip", "periodic")'
+        )
+    known = grid.checked()
+    box = {"points": grid.points, "lengths": tuple(known.lengths), "boundaries": grid.boundaries}
+    law = {"stretching": known.stretching, "beta": known.beta} if known.stretching else {}
+    return GridFile(grid=GridPart.model_validate({**box, **law}))

@@ -1,39 +1,31 @@
 """The series of users: its steps have fields wherever it says its grid.
 
-    with tr.open("run.h5") as series:
-        for step in series:
-            print(step.time, 0.5 * tr.mean_square(tr.curl(step.vector("u"))))
-
-Reading, writing and streaming are those of `tailrace.io.series`.
+Reading, writing and streaming are those of `tailrace.io.series`; `opening` makes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from tailrace.core import Grid, InputError
+from tailrace.core import InputError
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
-from tailrace.formats.recognise import FAMILIES, open_dataset, refuse_unknown, series_of_run
 from tailrace.grids import StretchedGrid, Triple, UniformGrid
-from tailrace.io.connection import Mode, connect
-from tailrace.io.engines import ENGINES, is_stream
+from tailrace.io.connection import Mode
+from tailrace.io.engines import ENGINES
 from tailrace.io.handle import Handle
 from tailrace.io.names import RAW_NAMES
 from tailrace.io.placement import Block, Box, Region
 from tailrace.io.series import SeriesOf
 from tailrace.io.step import ArrayStep
-from tailrace.io.values import parameter_text
 from tailrace.notebook import card
-from tailrace.parallel import agree, on_root
+from tailrace.parallel import agree
 
-from .grid_file import GridFile, GridPart, read_grid_file
+from .grid_file import GridFile
 from .series_grid import SeriesGrid
 from .stored_step import StoredStep
 
@@ -47,126 +39,11 @@ if TYPE_CHECKING:
 Method = Literal["nearest", "pad", "backfill"]
 
 
-def open(
-    path: str | PathLike[str],
-    mode: Mode = "r",
-    *,
-    comm: MPI.Comm | None = None,
-    engine: str | None = None,
-    parameters: Mapping[str, object] | None = None,
-    grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None = None,
-    precision: Literal["float32", "float64"] | None = None,
-    rewind_to: int | None = None,
-    guard: bool = False,
-) -> Series:
-    """Open the series at `path` to read ("r"), to write a new one ("w", "x") or to append ("a"). Collective.
+class Again(Protocol):
+    """How a series was opened to read; it can be pickled."""
 
-    Files of other programs can be read too: Xcompact3D, the Pencil Code, Nektar++, SIONlib, and HDF5 and BP files of
-    unknown origin (docs/formats.md). Their content shows which program wrote them.
-
-    With "w" the new series replaces an earlier series of Tailrace that no program is writing. With "x" the path must be
-    free, or an empty directory. Files of other programs are never replaced.
-
-    :param comm: the ranks that take part. Default: all ranks (COMM_WORLD) to write, this rank alone (COMM_SELF) to
-        read.
-    :param engine: one of `tailrace.io.engines.ENGINES`, or when reading a family of `formats.recognise.FAMILIES`.
-        Default when reading or appending: the engine or the program that wrote the files. Else the environment variable
-        TAILRACE_ENGINE decides, or without it the path: .bp, .h5 or .vtkhdf, .sion, sst:NAME, or a directory.
-    :param parameters: parameters of the engine, by their own names. All engines have `checksums` (default True), `sync`
-        (default False; a step is complete when the operating system has it, with True when the disk has it), `buffers`
-        (default 0; with n, steps are copied and written in the background, at most n at a time), `stripe_count` and
-        `stripe_size` (on Lustre), `trace` and `folded` (files to write at close: Chrome trace, folded stacks). They
-        have priority over TAILRACE_PARAMETERS.
-    :param grid: when writing, the places of the points: a UniformGrid or a StretchedGrid; hdf5 has both in an XDMF
-        file beside it too. A grid with boundaries stores all that derivatives need. When reading, the grid
-        of a series that does not store it: a UniformGrid with boundaries, a StretchedGrid with its law, or the path of
-        a TOML file (see `tailrace.steps.grid_file`). It has priority over the grid that is stored. The grid of
-        operators, `ops.grid`, can be used for both.
-    :param precision: when writing, the type in which arrays are stored; default: the type of each array. When reading,
-        the type of the fields; default: float32 if all fields are stored in float32, else float64.
-    :param rewind_to: when appending, first drop the steps with a larger index.
-    :param guard: for files that may be damaged, or made to do harm: ADIOS2 or HDF5 could crash on them, hang, or take
-        all memory. Before the series is opened to read or append, rank 0 reads its metadata (of bp4 and bp5 also all
-        values) in a child process, also if its checksums are right. If the child dies, IoError is raised.
-    :raises InputError: an argument is wrong, or the series does not exist.
-    :raises IoError: the series cannot be read or written.
-    :raises ConfigError: the grid file has a problem.
-
-    >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
-    >>> with tr.open("run.h5", "w", grid=grid) as series:
-    ...     series.write_step(0.5, ux=np.ones((8, 12, 16)))
-    >>> with tr.open("run.h5") as series:
-    ...     print(tr.mean(series[0]["ux"]))
-    1.0
-    """
-    if mode == "r":
-        if comm is None:
-            from mpi4py import MPI
-
-            comm = MPI.COMM_SELF
-        given = agree(comm, lambda: given_grid(grid))
-        family = engine if engine in FAMILIES and engine not in ENGINES else None  # sion is both
-        texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
-        if engine is None and not is_stream(fspath(path)):
-            path = on_root(comm, lambda: series_of_run(path))
-        if engine is None or family is not None:
-            found = open_dataset(path, comm, family, texts, guard)
-            if found is not None:
-                return Series(Handle(found), mode, comm, given=given, precision=precision)
-            on_root(comm, lambda: refuse_unknown(Path(path)))
-        handle = connect(path, mode, comm=comm, engine=engine, parameters=parameters, rewind_to=rewind_to, guard=guard)
-        return Series(*handle, given=given, precision=precision)
-    if isinstance(grid, Grid):
-        grid = UniformGrid.of(grid)
-    if grid is not None and not isinstance(grid, UniformGrid):
-        raise InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
-    if grid is not None and grid.boundaries is not None and _has_law(grid):
-        grid.checked()
-    series = Series(
-        *connect(
-            path, mode, comm=comm, engine=engine, parameters=parameters, grid=grid, precision=precision,
-            rewind_to=rewind_to, guard=guard,
-        )
-    )  # fmt: skip
-    _tell_box(series, grid)
-    return series
-
-
-def given_grid(grid: UniformGrid | Grid | GridFile | str | PathLike[str] | None) -> GridFile:
-    """The user's knowledge of a grid, in one form. Local.
-
-    :raises ConfigError, InputError: it is wrong, or not enough.
-    """
-    if isinstance(grid, Grid):
-        grid = UniformGrid.of(grid)
-    if grid is None or isinstance(grid, GridFile):
-        return grid or GridFile()
-    if not isinstance(grid, UniformGrid):
-        return read_grid_file(Path(grid))
-    if grid.boundaries is None:
-        raise InputError(
-            'grid: a UniformGrid to read with needs its boundaries, as boundaries=("periodic", "free-slip", "periodic")'
-        )
-    known = grid.checked()
-    box = {"points": grid.points, "lengths": tuple(known.lengths), "boundaries": grid.boundaries}
-    law = {"stretching": known.stretching, "beta": known.beta} if known.stretching else {}
-    return GridFile(grid=GridPart.model_validate({**box, **law}))
-
-
-def _has_law(grid: UniformGrid) -> bool:
-    """Whether the places of the points follow from the lengths of the box, so that fields can be differentiated."""
-    return bool(isinstance(grid, StretchedGrid) and grid.stretching) or not any(map(len, grid.uneven))
-
-
-def _tell_box(series: Series, grid: UniformGrid | None) -> None:
-    """Store lengths, boundaries and stretching of a new series, by which its reader can differentiate."""
-    if grid is None or grid.boundaries is None:
-        return
-    series.set_attribute("lengths", list(grid.lengths or ()))
-    series.set_attribute("boundaries", ",".join(grid.boundaries))
-    if isinstance(grid, StretchedGrid) and grid.stretching:
-        series.set_attribute("stretching", grid.stretching)
-        series.set_attribute("beta", grid.beta)
+    def open(self) -> Series:
+        """The same series, opened once more on this rank alone."""
 
 
 class Series(SeriesOf[StoredStep]):
@@ -177,8 +54,11 @@ class Series(SeriesOf[StoredStep]):
 
     Methods are collective over the communicator given to `open`; properties, `len` and `repr` are local.
 
+    A series that is open to read on one rank can be pickled: another process opens it again, whatever its directory.
+
     :param given: what the user knows of the grid, when reading.
     :param precision: type of the fields that are read.
+    :param again: how another process opens it, when reading.
 
     >>> with tr.open("run.h5", "w") as series:
     ...     series.write_step(0.0, p=np.zeros((8, 12, 16)))
@@ -197,9 +77,10 @@ class Series(SeriesOf[StoredStep]):
         *,
         given: GridFile | None = None,
         precision: Literal["float32", "float64"] | None = None,
+        again: Again | None = None,
     ) -> None:
         super().__init__(handle, mode, comm)
-        self._given, self._precision = given or GridFile(), precision
+        self._given, self._precision, self._again = given or GridFile(), precision, again
         self._known: SeriesGrid | None = None
         if mode == "r" and not self.streaming and len(self) and (comm.size > 1 or given != GridFile()):
             known = agree(comm, lambda: self.steps[0].known)  # it reads the first step
@@ -216,8 +97,24 @@ class Series(SeriesOf[StoredStep]):
             lambda: self._grid_by(stored),
             missed=lambda: self._missed(number, stored),
             lazy=files and self.comm.size == 1,
-            dataset=self.to_xarray if files else None,
+            series=self if files else None,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle needs to open it again.
+
+        :raises InputError: it is a stream, open to write, or open on several ranks.
+        """
+        why = ""
+        if self._mode != "r":
+            why = "is open to write"
+        elif self.comm.size > 1:
+            why = f"is open on {self.comm.size} ranks, whose communicator no other process has"
+        if self._again is None or why:
+            path = self.path if self._handle.is_open else "the series"
+            why = why or "is a stream, whose steps come once"
+            raise InputError(f"{path}: {why}, so it cannot be pickled; open it in the process that reads it")
+        return self._again.open, ()
 
     def _grid_by(self, step: ArrayStep) -> SeriesGrid:
         if self._known is None:
@@ -364,7 +261,8 @@ class Series(SeriesOf[StoredStep]):
         if self._mode != "r" or self.streaming:
             kind = "a stream" if self._mode == "r" else "open to write"
             raise InputError(f"{self.path}: is {kind}; xarray needs a series on disk, open to read")
-        return xarray.open_dataset(self.path, engine="tailrace", chunks=chunks, grid=self._given)
+        assert self._again is not None  # as of all files that are read
+        return xarray.open_dataset(self._again, engine="tailrace", chunks=chunks)  # type: ignore[arg-type] # of ours
 
 
 def _kind(one: Stored) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -80,6 +80,21 @@ class Step:
         """The same step, with the parameters of a script; fields are read once for all scripts. Local."""
         same = copy.copy(self)
         same.parameters = dict(parameters)
+        return same
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Only steps of files can be pickled.
+
+        :raises InputError: it is a step of a running simulation, or of a stream.
+        """
+        raise InputError(
+            f"step {self.index}: is of a running simulation or a stream, so it cannot be pickled; give the other "
+            'process arrays, as numpy.asarray(step["ux"]), or let it open a series'
+        )
+
+    def __copy__(self) -> Self:
+        same = object.__new__(type(self))
+        same.__dict__.update(self.__dict__)
         return same
 
     # ---- properties --------------------------------------------------------------------------------------------------

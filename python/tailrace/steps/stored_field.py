@@ -27,13 +27,27 @@ class StoredField(Field):
 
     :param read: returns a box of the field, or all of it; (nz, ny, nx).
     :param dtype: the type that `read` returns.
+    :param again: the function and its arguments by which another process reads it.
     """
 
-    def __init__(self, read: Read, operators: Operators, dtype: np.dtype[Any], *, parity: Signs, name: str) -> None:
-        self._read, self._type = read, dtype
+    def __init__(
+        self,
+        read: Read,
+        operators: Operators,
+        dtype: np.dtype[Any],
+        *,
+        parity: Signs,
+        name: str,
+        again: tuple[Any, ...],
+    ) -> None:
+        self._read, self._type, self._again = read, dtype, again
         self._values: NDArray[Any] | None = None
         nothing = np.broadcast_to(np.zeros((), dtype), operators.local_shape())
         super().__init__(nothing, operators, parity=parity, name=name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle needs to read it again, in another process too."""
+        return self._again
 
     @property
     def _data(self) -> NDArray[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from operator import getitem
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
     from .series_grid import SeriesGrid
 
 
+class Whole(Protocol):
+    """The series that a step is of."""
+
+    def __getitem__(self, position: int, /) -> StoredStep:
+        """A step of it."""
+
+    def to_xarray(self) -> xarray.Dataset:
+        """All of it."""
+
+
 class StoredStep(Step):
     """A step of a series: `step["ux"]` is a Field where the series says its grid, else an array.
 
@@ -35,7 +46,7 @@ class StoredStep(Step):
     :param grid: returns what is known of the grid of the series, which needs a step to be found.
     :param missed: returns the indices of the steps that were lost before this one.
     :param lazy: fields are read at their first use, and slices of them for themselves; on one rank only.
-    :param dataset: returns the whole series as an xarray.Dataset; None where it is a stream.
+    :param series: the series, if it is on disk; None where it is a stream.
     """
 
     def __init__(
@@ -46,14 +57,25 @@ class StoredStep(Step):
         *,
         missed: Callable[[], list[int]],
         lazy: bool,
-        dataset: Callable[[], xarray.Dataset] | None = None,
+        series: Whole | None = None,
     ) -> None:
-        self._stored, self._lazy, self._dataset = stored, lazy, dataset
+        self._stored, self._lazy, self._series = stored, lazy, series
         self._find_grid, self._find_missed = grid, missed
         self._begin(stored.index, time)
-        if dataset is None:  # in a stream this cannot be asked for later
+        if series is None:  # in a stream this cannot be asked for later
             _ = self.names, self.scalars, self.missed
 
+    # ---- other processes ---------------------------------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle needs to take it from the series again, in another process too.
+
+        :raises InputError: the series is open on several ranks, or a stream.
+        """
+        if self._series is None:
+            return super().__reduce__()
+        return _step_of, (self._series, self._stored.number, self.parameters)
+
+    # ---- what it has -------------------------------------------------------------------------------------------------
     @cached_property
     def known(self) -> SeriesGrid:
         """What is known of the grid of the series."""
@@ -158,7 +180,7 @@ class StoredStep(Step):
             return self._stored.read(theirs, box, dtype=str(dtype) if dtype.kind == "f" else None)
 
         if self._lazy:
-            return StoredField(read, self.operators, dtype, parity=parity, name=name)
+            return StoredField(read, self.operators, dtype, parity=parity, name=name, again=(getitem, (self, name)))
         values = read(self.operators.box())
         values.flags.writeable = False
         return Field(values, self.operators, parity=parity, name=name)
@@ -213,11 +235,18 @@ class StoredStep(Step):
         :param names: variables; by default all.
         :raises InputError: there is none of that name.
         """
-        if self._dataset is None or self.comm.size > 1:
+        if self._series is None or self.comm.size > 1:
             return super().to_xarray(list(self._on_the_grid) if names is None else names)
-        whole = self._dataset()
+        whole = self._series.to_xarray()
         at = int((whole["step"].values == self.index).nonzero()[0][0])
         for name in names or ():
             if name not in whole:
                 self._check_name(name)
         return whole.isel(time=at) if names is None else whole[list(names)].isel(time=at)
+
+
+def _step_of(series: Whole, position: int, parameters: dict[str, Any]) -> StoredStep:
+    """A step that was pickled."""
+    step = series[position]
+    step.parameters = parameters
+    return step

@@ -7,11 +7,10 @@ are read when they are used, and with `chunks={}` in pieces by dask.
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Hashable, Iterable, Set
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,10 +25,10 @@ from tailrace.formats.recognise import dataset_at, is_series_of_ours
 from tailrace.io.names import MEANINGS
 from tailrace.text import visible
 
-from . import series as series_module
 from .abscissae import is_abscissa, label_of
-from .grid_file import GridFile
+from .grid_file import given_grid
 from .list_axes import axes_of
+from .opening import Reopening, absolute
 from .stored_array import Source, StoredArray
 
 if TYPE_CHECKING:
@@ -64,7 +63,14 @@ class TailraceBackend(BackendEntrypoint):
         :raises InputError: there is no series.
         :raises IoError: it cannot be read.
         """
-        return open_dataset(filename_or_obj, grid=grid, guard=guard, drop_variables=drop_variables)
+        opening = filename_or_obj if isinstance(filename_or_obj, Reopening) else _opening(filename_or_obj, grid, guard)
+        manager = CachingFileManager(_open, opening, mode="r")
+        with manager.acquire_context() as series:
+            dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+            dataset = _Variables(series, manager).dataset(dropped)
+        dataset.encoding["source"] = opening.path
+        dataset.set_close(manager.close)
+        return dataset
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
         """Whether this is the path of a series, or of files of a program that nobody else claims."""
@@ -80,27 +86,13 @@ class TailraceBackend(BackendEntrypoint):
             return False
 
 
-def open_dataset(
-    path: str | PathLike[str],
-    *,
-    grid: UniformGrid | GridFile | str | PathLike[str] | None = None,
-    guard: bool = False,
-    drop_variables: str | Iterable[str] | None = None,
-) -> xarray.Dataset:
-    """The series at `path` as a Dataset, read when it is used. Local. See `TailraceBackend`."""
-    given = series_module.given_grid(grid).model_dump_json()
-    manager = CachingFileManager(_open, os.path.abspath(fspath(path)), kwargs={"given": given, "guard": guard})  # noqa: PTH100 - no links are followed
-    with manager.acquire_context() as series:
-        dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
-        dataset = _Variables(series, manager).dataset(dropped)
-    dataset.encoding["source"] = fspath(path)
-    dataset.set_close(manager.close)
-    return dataset
+def _opening(path: str | PathLike[str], grid: UniformGrid | str | PathLike[str] | None, guard: bool) -> Reopening:
+    return Reopening(absolute(path), given=given_grid(grid).model_dump_json(), guard=guard)
 
 
-def _open(path: str, *, given: str, guard: bool) -> Series:
-    """What the manager calls, also in another process of dask."""
-    return series_module.open(path, "r", grid=GridFile.model_validate_json(given), guard=guard)
+def _open(opening: Reopening, mode: str) -> Series:
+    """What the manager calls, also in another process of dask. It hands over the mode, which xarray compares."""
+    return opening.open()
 
 
 class _Variables:

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
 
 namespace tailrace::io {
 
@@ -29,6 +30,13 @@ void check_stored(const std::optional<GridDescription> &grid, const std::string 
   } catch (const InputError &error) {
     throw IoError(fmt::format("cannot open {}: it is damaged ({})", path, error.what()));
   }
+}
+
+/// The path from the root of the file system on; links are not followed.
+std::string absolute(const std::string &path) {
+  std::error_code none; // the directory of the program is gone: the path is of no use then, and its opening says so
+  const std::string found = path.empty() ? path : std::filesystem::absolute(path, none).string();
+  return none ? path : found;
 }
 
 } // namespace
@@ -62,13 +70,15 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
           fmt::format("parameter buffers = '{}': expected at most {}, because each is a copy of a step "
                       "in memory. To fix this, give 2, or the number of steps that the disk may lag behind",
                       buffers, most_buffers));
-    trace_file_ = parameters->text("trace", "");
-    folded_file_ = parameters->text("folded", "");
+    trace_file_ = absolute(parameters->text("trace", ""));
+    folded_file_ = absolute(parameters->text("folded", ""));
     request.striping = take_striping(*parameters);
   });
   settings.engine = comm.broadcast(settings.engine, 0); // a file may appear after another rank has looked
   engine_name_ = settings.engine;
   const EngineTraits &traits = engine_traits(engine_name_);
+  if (!traits.streams) // the path means the same when the program is in another directory later
+    comm.agree([&] { request.path = absolute(request.path); });
   shares_library_ = !traits.library.empty() && !traits.streams; // a stream may wait for long
   const EngineTurn turn(shares_library_);
   if (!trace_file_.empty() || !folded_file_.empty())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tailrace.core import InputError
 from tailrace.grids import Triple
 from tailrace.io.placement import Box
-from tailrace.steps.series import open as open_series
+from tailrace.steps.opening import open as open_series
 
 from .setting import IoSetting
 

@@ -15,7 +15,7 @@ from tailrace.fields.points import NODES
 from tailrace.fields.vector import Vector
 from tailrace.flow.checkpoint import CheckpointStore
 from tailrace.parallel import agree, on_root
-from tailrace.steps import series
+from tailrace.steps import opening
 from tailrace.steps.step import Step
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def opened(path: Path, index: int | None, time: float | None, comm: MPI.Comm) ->
     :param index, time: of the step; the last one where both are None.
     :raises InputError, IoError: there is no series, or none of that index or time.
     """
-    with series.open(on_root(comm, lambda: _newest(path)), comm=comm) as source:
+    with opening.open(on_root(comm, lambda: _newest(path)), comm=comm) as source:
         if index is not None:
             yield source.step(index)
         elif time is not None:
