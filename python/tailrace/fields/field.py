@@ -21,6 +21,7 @@ import numpy as np
 
 from tailrace.core import InputError
 from tailrace.grids import UniformGrid
+from tailrace.masks import refuse_masked
 from tailrace.notebook import card, picture
 from tailrace.text import visible
 
@@ -62,6 +63,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         centred: Centred = NODES,
         name: str = "",
     ) -> None:
+        refuse_masked(name or "field", data)
         values = np.asarray(data)
         self.operators = operators
         self.centred = centred
@@ -95,7 +97,9 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         """
         out = operators.empty()
         x, y, z = operators.coordinates()
-        out[...] = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
+        found = values(x[None, None, :], y[None, :, None], z[:, None, None]) if callable(values) else values
+        refuse_masked(name or "field", found)
+        out[...] = found
         return cls(out, operators, parity=parity, name=name)
 
     @classmethod

@@ -17,12 +17,15 @@ from tailrace.io.engines import ENGINES, engine_by_extension, is_stream
 from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
+from .file_bytes import peek
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which returns None if the
 # content is not of its formats. The last one reads all other files that the libraries can read.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic")
+_CLASSIC = {b"CDF\x01": "netCDF-3", b"CDF\x02": "netCDF-3 with 64-bit offsets", b"CDF\x05": "CDF-5"}
 _BP = "bp"  # the family of engines that write directories of ADIOS2
 
 
@@ -111,12 +114,25 @@ def open_dataset(
     return None if found is None else DatasetReader(found, comm)
 
 
+def known_and_not_read(path: Path) -> str:
+    """What a file is, and what to do, if it is of a known format that is not read; else ""."""
+    kind = _CLASSIC.get(peek(path, 4)) if path.is_file() else None
+    if kind is None:
+        return ""
+    return (
+        f"{path}: is {kind}, netCDF's classic format, which is not read; netCDF-4, on HDF5, is. To fix this: "
+        f"nccopy -k nc4 {path.name} {path.stem}-4.nc"
+    )
+
+
 def refuse_unknown(path: Path) -> None:
     """Raise an error if the path exists and no engine and no family knows it.
 
     :raises InputError: it is unknown; the message says what can be read.
     """
     ours = engine_by_extension(path) is not None  # then the engine reports what is wrong with the file
+    if known := known_and_not_read(path):
+        raise InputError(known)
     if path.is_file() and not ours and not engine_at(str(path)):
         raise InputError(
             f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "

@@ -18,7 +18,13 @@ import numpy as np
 from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
-from tailrace.formats.recognise import format_in_child, is_series_of_ours, open_dataset, series_of_run
+from tailrace.formats.recognise import (
+    format_in_child,
+    is_series_of_ours,
+    known_and_not_read,
+    open_dataset,
+    series_of_run,
+)
 from tailrace.io import guard, series
 from tailrace.io.engines import ENGINES, engine_of_remains, is_stream
 from tailrace.io.handle import Handle
@@ -66,9 +72,8 @@ def engine_of(path: Path) -> str:
             f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
             "(bp4, bp5), nor files of another program that can be read; docs/formats.md says which can"
         )
-    raise NotASeriesError(
-        f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
-    )
+    unknown = f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
+    raise NotASeriesError(known_and_not_read(path) or unknown)
 
 
 def series_at(path: Path) -> list[Path]:

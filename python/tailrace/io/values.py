@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.masks import refuse_masked
 from tailrace.text import visible
 
 Attribute = str | int | float | Sequence[int] | Sequence[float]
@@ -26,12 +27,7 @@ def stored_array(name: str, data: Any) -> NDArray[Any]:
 
     :raises InputError: it has a type that cannot be stored, or values that are masked.
     """
-    masked = int(np.ma.getmaskarray(data).sum()) if isinstance(data, np.ma.MaskedArray) else 0
-    if masked:
-        raise InputError(
-            f"{visible(name)}: {masked} of its {data.size} values are masked, and a series has no "
-            "mask. To fix this, write data.filled(numpy.nan), or another number in their place"
-        )
+    refuse_masked(name, data)
     array = np.asarray(data, order="C")
     if not is_stored(array.dtype):
         raise InputError(f"{visible(name)}: expected an array of float32, float64, int32 or int64, found {array.dtype}")

@@ -120,7 +120,9 @@ class _Variables:
         axes = {name: one for name, one in self._list_coordinates(found, attributes).items() if name not in dropped}
         for name in found.keys() & axes.keys():
             del found[name]
-        coordinates = self._times() | self._places({axis for one in found.values() for axis in one.dims}) | axes
+        coordinates = (
+            self._times(attributes) | self._places({axis for one in found.values() for axis in one.dims}) | axes
+        )
         for name in sorted(found.keys() & coordinates.keys()):
             self._warn(f"left out '{name}', which is the name of a coordinate here", name)
             del found[name]
@@ -132,11 +134,11 @@ class _Variables:
         warnings.warn(visible(f"{path}: {left_out}; {way}"), stacklevel=6)
 
     # ---- coordinates -------------------------------------------------------------------------------------------------
-    def _times(self) -> dict[str, Any]:
+    def _times(self, attributes: dict[str, Any]) -> dict[str, Any]:
         times = np.array([step.time for step in self._steps], np.float64)
         indices = np.array([step.index for step in self._steps], np.int64)
         return {
-            "time": ("time", times, {"long_name": "time"}),
+            "time": ("time", times, {"long_name": "time"} | _described(attributes, "time")),
             "step": ("time", indices, {"long_name": "index of the time step"}),
         }
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from tailrace.grids import UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
+from .axes import axes_of
 from .hdf5_contents import Array
 from .parts import LayoutMaker, parts_of
 
-TIMES = ("time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
+# The first of them that a file has is the time.
+TIMES = ("sim_time", "time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Guess:
     note: str
     grid: UniformGrid | None = None
     notes: list[str] = field(default_factory=list)
+    times: str = ""  # the list with the times of the steps, if there is one
 
 
 def add_arrays(
@@ -43,7 +46,8 @@ def add_arrays(
     short = short_names(list(arrays))
     for name, one in arrays.items():
         source = f"/{one.name}" if absolute else name
-        made.add(short[name], parts_of(source, one.dtype, one.shape, as_list=as_list))
+        axes = axes_of(one.dimensions, one.shape)
+        made.add(short[name], parts_of(source, one.dtype, one.shape, as_list=as_list, axes=axes, decoding=one.decoding))
     return made
 
 

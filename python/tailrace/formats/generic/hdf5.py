@@ -14,11 +14,15 @@ from tailrace.formats.file_bytes import HDF5, head
 from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
+from .decoding import DECODED
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
 from .parts import ArrayPart, Names, PartsDataset, plain_name, scalars_of
 
+_OF_HDF5 = (  # what it and netCDF store of dimensions
+    "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+)  # fmt: skip
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
 
 
@@ -114,8 +118,11 @@ def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[st
         for name, part in step.made.parts.items():
             whole = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
             for attribute, value in known.get(whole.strip("/"), {}).items():
-                if attribute not in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid"):
+                if attribute not in _OF_HDF5 and not (part.decoding and attribute in DECODED):
                     result[names.once(f"{name}/{plain_name(attribute)}")] = value
+    for attribute, value in known.get(guess.times, {}).items() if guess.times else ():
+        if attribute not in _OF_HDF5:
+            result[names.once(f"time/{plain_name(attribute)}")] = value
     return result
 
 

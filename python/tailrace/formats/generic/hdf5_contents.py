@@ -17,6 +17,9 @@ import numpy as np
 from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
+from .axes import Dimension, dimensions_of
+from .decoding import Decoding, decoding_of
+
 _MOST_OBJECTS = 100_000
 _MOST_VALUES = 4096  # of an attribute
 _MOST_TEXT = 1 << 16  # bytes of a text of fixed length
@@ -31,6 +34,8 @@ class Array:
     name: str  # its path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    dimensions: tuple[Dimension, ...] = ()  # (): the file does not tell
+    decoding: Decoding | None = None
 
 
 @dataclass
@@ -107,9 +112,10 @@ def _add_dataset(found: Hdf5Contents, name: str, data: h5py.Dataset, path: Path)
         elif why is None:
             if h5py.check_enum_dtype(data.dtype) is not None and data.dtype != bool:
                 found.notes.append(f"'{name}' has names for its values (an enumeration); the numbers are read")
-            found.arrays[name] = Array(name, np.dtype(data.dtype.str), data.shape)
+            about, dtype = attributes_of(data), np.dtype(data.dtype.str)
+            found.arrays[name] = Array(name, dtype, data.shape, dimensions_of(data), decoding_of(about, dtype))
         if why is None:
-            found.attributes[name] = attributes_of(data)
+            found.attributes[name] = about if name in found.arrays else attributes_of(data)
             if data.is_virtual:
                 found.sources[name] = sorted({str(_place(one.file_name, path)) for one in data.virtual_sources()})
     except FAULTS as error:
@@ -122,7 +128,7 @@ def _why_not(data: h5py.Dataset, path: Path) -> str | None:
     """Why a dataset is not read; None if it is read."""
     if data.shape is None:
         return "has no values"
-    if data.shape and (data.dtype.names is not None or data.dtype.kind not in "fiub"):
+    if data.shape and (data.dtype.names is not None or data.dtype.kind not in "fiubc"):
         kind = "a compound of " + ", ".join(data.dtype.names) if data.dtype.names else str(data.dtype)
         return f"has the type {kind}, which is not read"
     plan = data.id.get_create_plist()

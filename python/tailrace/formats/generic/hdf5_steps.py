@@ -17,10 +17,12 @@ from tailrace.formats.hdf5_file import FAULTS
 from tailrace.grids import StretchedGrid, UniformGrid, triple
 from tailrace.text import counted
 
-from .guess import TIMES, Guess, GuessedStep, add_arrays, short_names, time_in
+from .axes import axes_of
+from .guess import TIMES, Guess, GuessedStep, add_arrays, time_in
 from .hdf5_contents import Array, Hdf5Contents
+from .hdf5_time_axis import along_time, per_variable
 from .openpmd import openpmd_steps
-from .parts import LayoutMaker, parts_of
+from .parts import ArrayPart, LayoutMaker, parts_of
 from .vtkhdf import vtkhdf_steps
 from .xdmf import steps_in
 
@@ -37,8 +39,9 @@ def guess_steps(file: h5py.File, contents: Hdf5Contents) -> Guess:
         vtkhdf_steps,
         openpmd_steps,
         _companion,
+        per_variable,
         _grouped,
-        _along_time,
+        along_time,
     )
     for convention in conventions:
         found = convention(file, contents)
@@ -140,54 +143,6 @@ def _families(contents: Hdf5Contents) -> list[Family]:
     return sorted(found, key=lambda one: -len(one[1]))
 
 
-# ---- the slowest dimension is the time -------------------------------------------------------------------------------
-def _along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
-    for name, times in contents.arrays.items():
-        if name.rsplit("/", 1)[-1] not in TIMES or len(times.shape) != 1 or not 0 < times.shape[0] <= _MOST_POINTS:
-            continue
-        count = times.shape[0]
-        along = {
-            one: array
-            for one, array in contents.arrays.items()
-            if one != name and len(array.shape) >= 2 and array.shape[0] == count and _has_time(file, one, name)
-        }
-        if not along:
-            continue
-        values = np.asarray(file[name][:], float)
-        if not np.isfinite(values).all():
-            continue
-        rest = {one: array for one, array in contents.arrays.items() if one not in along and one != name}
-        steps = [_slice(s, float(values[s]), along, rest) for s in range(count)]
-        return Guess(
-            steps,
-            f"the first dimension of {', '.join(list(along)[:8])} is taken for the steps, because it has as many "
-            f"entries as '{name}'",
-        )
-    return None
-
-
-def _has_time(file: h5py.File, name: str, time: str) -> bool:
-    """Whether the first dimension of a dataset is time; True if the file does not name dimensions (netCDF does)."""
-    dimension = file[name].dims[0]
-    try:
-        scales = [one.name.strip("/") for one in dimension.values()]
-    except FAULTS:
-        return False
-    return not scales or time in scales
-
-
-def _slice(at: int, time: float, along: dict[str, Array], rest: dict[str, Array]) -> GuessedStep:
-    made = LayoutMaker()
-    short = short_names([*along, *rest])
-    for name, one in along.items():
-        inner = parts_of(name, one.dtype, one.shape[1:])
-        if not isinstance(inner, str):
-            inner = {suffix: part.behind(at, one.shape) for suffix, part in inner.items()}
-        made.add(short[name], inner)
-    add_arrays(made, rest)
-    return GuessedStep(at, time, "", made)
-
-
 # ---- an XDMF file beside it ------------------------------------------------------------------------------------------
 def _companion(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     path = Path(file.filename)
@@ -201,7 +156,7 @@ def _companion(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
             if arrays:
                 made = LayoutMaker()
                 for name, one in arrays.items():
-                    made.add(name, parts_of(f"/{one.name}", one.dtype, one.shape))
+                    made.add(name, parts_of(f"/{one.name}", one.dtype, one.shape, decoding=one.decoding))
                 steps.append(GuessedStep(number, float(number) if time is None else time, "", made))
         if steps and all(a.time < b.time for a, b in pairwise(steps)):
             return Guess(steps, f"steps and names are those of '{beside.name}' beside it")
@@ -221,6 +176,10 @@ def _single_step(contents: Hdf5Contents) -> Guess:
 # ---- the places of the points ----------------------------------------------------------------------------------------
 def _grid(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> UniformGrid | None:
     """The grid from lists named x, y and z that are as long as the arrays of the step."""
+    for part in step.made.parts.values():
+        scales = _by_scales(file, contents, step, part)
+        if scales is not None and (found := grid_of(scales)) is not None:
+            return found
     shapes = {part.stored.shape for part in step.made.parts.values() if not part.stored.is_list}
     for shape in sorted(shapes, key=math.prod, reverse=True):
         along = [_places(file, contents, axis, count) for axis, count in zip("xyz", shape, strict=True)]
@@ -228,6 +187,33 @@ def _grid(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> Uniform
         if len(known) == 3 and (found := grid_of(known)) is not None:
             return found
     return None
+
+
+def _by_scales(
+    file: h5py.File, contents: Hdf5Contents, step: GuessedStep, part: ArrayPart
+) -> list[NDArray[Any]] | None:
+    """The places along x, y and z by the scales of the dimensions of an array; None if one has none."""
+    source = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
+    one = contents.arrays.get(source.strip("/"))
+    if one is None or part.stored.is_list or axes_of(one.dimensions, one.shape, _time_of(one)) is None:
+        return None
+    along = []
+    for d, count in zip(part.axes, part.stored.shape, strict=True):
+        names = one.dimensions[d].scales if d >= 0 else ()
+        fitting = [name for name in names if name in contents.arrays and contents.arrays[name].shape == (count,)]
+        name = fitting[0] if fitting else None
+        if name is None and d >= 0:
+            return None
+        try:
+            along.append(np.zeros(1) if name is None else np.asarray(file[name][:], float))
+        except FAULTS:
+            return None
+    return along
+
+
+def _time_of(one: Array) -> int:
+    """The dimension of the time of an array; -1 if there is none."""
+    return next((d for d, dimension in enumerate(one.dimensions) if set(dimension.names) & set(TIMES)), -1)
 
 
 def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> NDArray[Any] | None:

@@ -19,6 +19,8 @@ from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
 from tailrace.text import counted
 
+from .decoding import Decoding
+
 _OURS = {  # our smallest type that holds all values of a type
     "float16": "float32", "float32": "float32", "float64": "float64",
     "bool": "uint8", "uint8": "uint8", "int8": "int32", "int16": "int32", "uint16": "int32", "int32": "int32",
@@ -41,6 +43,8 @@ class ArrayPart:
     :param fixed: (dimension, index) of the split dimensions.
     :param first: the first index in the slowest dimension.
     :param block: the number of the block, for an array in blocks.
+    :param decoding: how stored values become values; None: they are the same.
+    :param complex_part: of complex values "real" or "imag".
     """
 
     source: str
@@ -51,6 +55,19 @@ class ArrayPart:
     fixed: tuple[tuple[int, int], ...] = ()
     first: int = 0
     block: int = 0
+    decoding: Decoding | None = None
+    complex_part: str = ""
+
+    def decoded(self, stored: NDArray[Any]) -> NDArray[Any]:
+        """The values of stored ones."""
+        if self.complex_part:
+            stored = stored.real if self.complex_part == "real" else stored.imag
+        return stored if self.decoding is None else self.decoding.values(stored)
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether the values are what the file has."""
+        return self.decoding is None and not self.complex_part
 
     def selection(self, box: Box) -> tuple[list[int], list[int]]:
         """First index and count in each dimension of the file."""
@@ -63,10 +80,10 @@ class ArrayPart:
         start[0] += self.first
         return start, count
 
-    def behind(self, at: int, shape: tuple[int, ...]) -> ArrayPart:
-        """The same part at index `at` of one more dimension, which comes before the others."""
-        axes = triple(d + 1 if d >= 0 else d for d in self.axes)
-        return replace(self, shape=shape, axes=axes, fixed=((0, at), *((d + 1, i) for d, i in self.fixed)))
+    def behind(self, d: int, at: int, shape: tuple[int, ...]) -> ArrayPart:
+        """The same part at index `at` of one more dimension, which becomes number `d` of an array of this shape."""
+        axes = triple(one + (one >= d) if one >= 0 else one for one in self.axes)
+        return replace(self, shape=shape, axes=axes, fixed=((d, at), *((one + (one >= d), i) for one, i in self.fixed)))
 
     @property
     def in_order(self) -> bool:
@@ -135,27 +152,50 @@ class Names:
 
 
 def parts_of(
-    source: str, dtype: np.dtype[Any], shape: tuple[int, ...], *, as_list: bool = False, block: int = 0
+    source: str,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    *,
+    as_list: bool = False,
+    block: int = 0,
+    axes: tuple[int, ...] | None = None,
+    decoding: Decoding | None = None,
 ) -> dict[str, ArrayPart] | str:
     """The parts of an array: ending of the name -> part; a sentence if the array cannot be read.
 
     One dimension makes a list, two and three an array. With more dimensions, the first ones are split, or the last one
     if it has the few components of a point.
 
+    Of complex values the real and the imaginary part are variables.
+
     :param as_list: its rows are points or particles: two dimensions make a list too.
+    :param axes: the dimensions along x, y and z, where the file tells them; the others are split.
     """
-    ours = our_type(dtype)
+    if dtype.kind == "c":
+        real = np.dtype(np.float32 if dtype.itemsize <= 8 else np.float64)
+        halves = parts_of(source, real, shape, as_list=as_list, block=block, axes=axes)
+        if isinstance(halves, str):
+            return halves
+        return {
+            f"{suffix}_{part[:2]}": replace(one, dtype=dtype.str, complex_part=part)
+            for suffix, one in halves.items()
+            for part in ("real", "imag")
+        }
+    ours = our_type(dtype if decoding is None else decoding.type_of(dtype))
     if ours is None:
         return f"'{source}' has the type {dtype}, which no type of ours holds: it is left out"
     if not shape or 0 in shape[1:] or (0 in shape and len(shape) > 1 and not as_list):
         return f"'{source}' has the shape {shape}, which holds no values: it is left out"
-    if len(shape) == 1 or (as_list and len(shape) == 2):
+    if (len(shape) == 1 and axes is None) or (as_list and len(shape) == 2):
         columns = shape[1] if len(shape) == 2 else 1
-        axes = (len(shape) - 1 or -1, 0, -1)
-        return {"": ArrayPart(source, dtype.str, shape, Stored(ours, (columns, shape[0], 1), True), axes, block=block)}
-    split = range(max(0, len(shape) - 3))
+        rows_first = (len(shape) - 1 or -1, 0, -1)
+        stored = Stored(ours, (columns, shape[0], 1), True)
+        return {"": ArrayPart(source, dtype.str, shape, stored, rows_first, block=block, decoding=decoding)}
+    split: Sequence[int] = range(max(0, len(shape) - 3))
     if len(shape) == 4 and shape[3] <= _FEW < min(shape[:3]):
         split = range(3, 4)
+    if axes is not None:
+        split = [d for d in range(len(shape)) if d not in axes]
     many = math.prod(shape[d] for d in split)
     if many > _MOST_SPLIT:
         return (
@@ -163,11 +203,11 @@ def parts_of(
             f"{_MOST_SPLIT}): it is left out"
         )
     free = [d for d in reversed(range(len(shape))) if d not in split]
-    axes = triple([*free, -1, -1][:3])
-    stored = Stored(ours, triple(shape[d] if d >= 0 else 1 for d in axes), False)
+    placed = triple(axes) if axes is not None else triple([*free, -1, -1][:3])
+    stored = Stored(ours, triple(shape[d] if d >= 0 else 1 for d in placed), False)
     return {
         _suffix([shape[d] for d in split], at): ArrayPart(
-            source, dtype.str, shape, stored, axes, tuple(zip(split, at, strict=True)), 0, block
+            source, dtype.str, shape, stored, placed, tuple(zip(split, at, strict=True)), 0, block, decoding
         )
         for at in np.ndindex(*(shape[d] for d in split))
     }
@@ -210,7 +250,11 @@ class LayoutMaker:
             )
         for suffix, part in made.items():
             self.parts[base + suffix if not suffix else self.names.take(base + suffix)] = part
-            if np.dtype(part.dtype).name != part.stored.dtype:
+            if part.decoding is not None:
+                self.notes.append(f"'{part.source}' is decoded by its attributes: {part.decoding.words()}")
+            elif part.complex_part:
+                self.notes.append(f"'{part.source}' is complex: its real and imaginary parts are variables")
+            elif np.dtype(part.dtype).name != part.stored.dtype:
                 self.notes.append(
                     f"'{part.source}' is stored as {np.dtype(part.dtype).name} and read as {part.stored.dtype}"
                 )
@@ -253,7 +297,7 @@ class PartsDataset(Dataset):
         """See `Dataset`."""
         part = self._layout(position).parts[name]
         dtype = np.dtype(part.dtype)
-        if dtype == out.dtype and out.flags.c_contiguous and part.in_order:
+        if part.as_stored and dtype == out.dtype and out.flags.c_contiguous and part.in_order:
             start, count = part.selection(box)
             self._fetch(position, part, start, out.reshape(count))
             return
@@ -261,8 +305,9 @@ class PartsDataset(Dataset):
             start, count = part.selection(piece)
             values = np.empty(count, dtype)
             self._fetch(position, part, start, values)
-            refuse_large(self.path, part.source, values)
-            out[place] = part.arranged(values)
+            if part.as_stored:
+                refuse_large(self.path, part.source, values)
+            out[place] = part.arranged(part.decoded(values))
 
     @abstractmethod
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:

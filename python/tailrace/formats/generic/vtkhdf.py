@@ -90,7 +90,7 @@ def _image(contents: Hdf5Contents, group: h5py.Group, step: int, time: float) ->
             if not 0 <= at < one.shape[0]:
                 parts = f"'{one.name}' has {one.shape[0]} entries, and step {step} is said to be number {at}: left out"
             else:
-                parts = {key: part.behind(at, one.shape) for key, part in inner.items()}
+                parts = {key: part.behind(0, at, one.shape) for key, part in inner.items()}
         made.add(name, parts)
     return GuessedStep(step, time, "", made)
 

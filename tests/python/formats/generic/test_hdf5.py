@@ -88,7 +88,8 @@ def test_types_become_the_smallest_of_ours(open_file):
             file[name.strip(">?") + ("b" if name[0] in ">?" else "")] = (U > 7) if name == "?" else U.astype(name)
         file["huge"] = np.array([1, 2**63], "u8")
         file["c"] = np.zeros(3, [("a", "i4"), ("b", "f8")])
-        file["z"] = np.zeros(3, complex)
+        file["zc"] = np.array([1 + 2j, 3 - 4j])
+        file["z8"] = (U + 1j * U**2).astype("c8")
         file["texts"] = ["a", "b"]
         file.create_dataset("e", data=[1, 0, 1], dtype=h5py.enum_dtype({"off": 0, "on": 1}, basetype="i1"))
 
@@ -102,7 +103,9 @@ def test_types_become_the_smallest_of_ours(open_file):
         read(found, 0, "huge")
     assert read(found, 0, "e").ravel().tolist() == [1, 0, 1]
     assert said(found, "'c'", "compound of a, b")
-    assert said(found, "'z'", "complex128")
+    assert said(found, "'zc'", "complex", "real and imaginary parts")
+    assert read(found, 0, "zc_re").ravel().tolist() == [1, 3] and read(found, 0, "zc_im").ravel().tolist() == [2, -4]
+    assert found.variables(0)["z8_im"].dtype == "float32" and np.array_equal(read(found, 0, "z8_im", BOX), U[PART] ** 2)
     assert said(found, "'texts'", "left out")
     assert said(found, "'e'", "enumeration")
 
