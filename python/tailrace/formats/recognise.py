@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,13 +18,14 @@ from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
 from .file_bytes import peek
+from .patterns import is_pattern
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which returns None if the
-# content is not of its formats. The last one reads all other files that the libraries can read.
-FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic")
+# content is not of its formats. "generic" reads all other files that the libraries can read, "joined" many as one.
+FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic", "joined")
 _CLASSIC = {b"CDF\x01": "netCDF-3", b"CDF\x02": "netCDF-3 with 64-bit offsets", b"CDF\x05": "CDF-5"}
 _BP = "bp"  # the family of engines that write directories of ADIOS2
 
@@ -67,7 +68,7 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
     :raises InputError: a parameter is unknown, or the family does not know the content.
     """
     try:
-        if family is None and (not path.exists() or is_series_of_ours(path)):
+        if family is None and (not (path.exists() or is_pattern(path)) or (path.exists() and is_series_of_ours(path))):
             return None
         for name in FAMILIES if family is None else (family,):
             found: Dataset | None = import_module(f".{name}", __package__).dataset_at(path, dict(parameters or {}))
@@ -92,16 +93,23 @@ def format_at(path: Path) -> str:
 
 
 def open_dataset(
-    path: str | PathLike[str], comm: MPI.Comm, family: str | None, parameters: Mapping[str, str], guard: bool
+    path: str | PathLike[str] | Sequence[str],
+    comm: MPI.Comm,
+    family: str | None,
+    parameters: Mapping[str, str],
+    guard: bool,
 ) -> DatasetReader | None:
     """The dataset of another program at a path, for all ranks; rank 0 recognises it. Collective.
 
+    :param path: or a list of the files of one series.
     :param guard: a child process reads it first, see `tailrace.io.guard`.
     :raises InputError, IoError: see `dataset_at`.
     """
 
     def find() -> Dataset | None:
         try:
+            if not isinstance(path, str | PathLike):
+                return _of_list([Path(one).absolute() for one in path], family, guard)
             if guard:
                 check_in_child(Path(path))
             return dataset_at(Path(path).absolute(), family, parameters)  # as it is when the program goes elsewhere
@@ -112,6 +120,16 @@ def open_dataset(
 
     found = on_root(comm, find)
     return None if found is None else DatasetReader(found, comm)
+
+
+def _of_list(paths: Sequence[Path], family: str | None, guard: bool) -> Dataset:
+    """Files that the user lists, as one series."""
+    if family is not None:
+        raise InputError(f"a list of {len(paths)} files: the engine '{family}' reads one; to fix this, leave it out")
+    for path in paths if guard else ():
+        check_in_child(path)
+    found: Dataset = import_module(".joined", __package__).dataset_of(paths, ", ".join(one.name for one in paths[:3]))
+    return found
 
 
 def known_and_not_read(path: Path) -> str:
@@ -135,7 +153,7 @@ def refuse_unknown(path: Path) -> None:
         raise InputError(known)
     if path.is_file() and not ours and not engine_at(str(path)):
         raise InputError(
-            f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
+            f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-2])}, nor HDF5 or BP; to fix this, "
             "name a file or directory of one of these (docs/formats.md says which can be read)"
         )
 

@@ -18,6 +18,7 @@ import numpy as np
 from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
+from tailrace.formats.patterns import is_pattern, matches
 from tailrace.formats.recognise import (
     format_in_child,
     is_series_of_ours,
@@ -54,7 +55,7 @@ def engine_of(path: Path) -> str:
             f"{path}: a stream is not stored: its steps can be read once, while its writer runs. "
             "Read them with tailrace.open in Python, or have the writer store a series too"
         )
-    if not path.exists():
+    if not path.exists() and not is_pattern(path):
         raise NotASeriesError(f"{path}: there is no such file or directory")
     engine = engine_at(str(path)) or engine_of_remains(path)
     if engine and is_series_of_ours(path):
@@ -85,7 +86,9 @@ def series_at(path: Path) -> list[Path]:
 
 
 def size_on_disk(path: Path) -> int:
-    """The bytes of a file, or of all files in a directory."""
+    """The bytes of a file, of all files in a directory, or of those that a glob names."""
+    if is_pattern(path):
+        return sum(map(size_on_disk, matches(path)))
     return sum(entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file())
 
 

@@ -37,6 +37,7 @@ class Dataset(ABC):
     def __init__(self, path: str) -> None:
         self.path = path
         self.steps: list[tuple[int, float]] = []  # index (the number of the time step) and time
+        self.timed = True  # whether the files tell the times
         # "lengths" [x, y, z] and "boundaries" ("periodic,free-slip,dirichlet") make fields of arrays; "reynolds", "dt"
         # and what else the files say; of one variable as "ux/units".
         self.attributes: dict[str, Attribute] = {}
@@ -86,6 +87,13 @@ class Dataset(ABC):
             in most formats.
         """
         return []
+
+    def share(self, other: Dataset) -> None:
+        """Use what another dataset has and is equal, so that a thousand files need little memory."""
+        if self.attributes == other.attributes:
+            self.attributes = other.attributes
+        if self.notes == other.notes:
+            self.notes = other.notes
 
     def close(self) -> None:  # noqa: B027 # most keep no file open
         """Close the files that `read` has opened; it may open them again."""

@@ -7,7 +7,7 @@ with tr.open("run.h5") as series:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 class Reopening:
     """How a series is opened to read. It can be pickled, and opens the same series in any process and directory.
 
-    :param path: absolute.
+    :param path: absolute; or those of a list of files.
     :param given: what the user knows of the grid, as JSON.
     """
 
-    path: str
+    path: str | tuple[str, ...]
     engine: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     given: str = "{}"
@@ -50,11 +50,15 @@ class Reopening:
 
         return self.on_ranks(MPI.COMM_SELF, GridFile.model_validate_json(self.given), self.path)
 
-    def on_ranks(self, comm: MPI.Comm, given: GridFile, named: str) -> Series:
+    def on_ranks(self, comm: MPI.Comm, given: GridFile, named: str | tuple[str, ...]) -> Series:
         """The series, on the ranks of a communicator. Collective.
 
         :param named: the path as the user gave it, for messages.
         """
+        if isinstance(named, tuple):
+            found = open_dataset(named, comm, self.engine, {}, self.guard)
+            assert found is not None  # or an error
+            return Series(Handle(found), "r", comm, given=given, precision=self.precision, again=self)
         path, engine = Path(named), self.engine
         family = engine if engine in FAMILIES and engine not in ENGINES else None  # sion is both
         if engine is None:
@@ -70,7 +74,7 @@ class Reopening:
 
 
 def open(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Sequence[str | PathLike[str]],
     mode: Mode = "r",
     *,
     comm: MPI.Comm | None = None,
@@ -85,6 +89,9 @@ def open(
 
     Files of other programs can be read too: Xcompact3D, the Pencil Code, Nektar++, SIONlib, and HDF5 and BP files of
     unknown origin (docs/formats.md). Their content shows which program wrote them.
+
+    Many files are read as one series by a glob, `tr.open("out/flow_*.h5")`, by a list of paths, or by the directory of
+    the numbered files. They are in the order of their times, or of their names where they tell no time.
 
     With "w" the new series replaces an earlier series of Tailrace that no program is writing. With "x" the path must be
     free, or an empty directory. Files of other programs are never replaced.
@@ -128,6 +135,10 @@ def open(
             comm = MPI.COMM_SELF
         given = agree(comm, lambda: given_grid(grid))
         texts = {key: parameter_text(value) for key, value in (parameters or {}).items()}
+        if not isinstance(path, str | PathLike):
+            files = tuple(absolute(one) for one in path)
+            again = Reopening(files, engine, tuple(texts.items()), given.model_dump_json(), precision, guard)
+            return again.on_ranks(comm, given, files)
         if is_stream(fspath(path)):
             handle, *_ = connect(path, mode, comm=comm, engine=engine, parameters=texts, rewind_to=rewind_to)
             return Series(handle, mode, comm, given=given, precision=precision)
@@ -135,6 +146,8 @@ def open(
             raise InputError(f"{path}: only a series opened to append can be rewound")
         again = Reopening(absolute(path), engine, tuple(texts.items()), given.model_dump_json(), precision, guard)
         return again.on_ranks(comm, given, fspath(path))
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"{path!r}: several files are read only; expected one path to write")
     if isinstance(grid, Grid):
         grid = UniformGrid.of(grid)
     if grid is not None and not isinstance(grid, UniformGrid):

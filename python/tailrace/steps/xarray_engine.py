@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -68,7 +68,7 @@ class TailraceBackend(BackendEntrypoint):
         with manager.acquire_context() as series:
             dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
             dataset = _Variables(series, manager).dataset(dropped)
-        dataset.encoding["source"] = opening.path
+        dataset.encoding["source"] = opening.path if isinstance(opening.path, str) else ", ".join(opening.path)
         dataset.set_close(manager.close)
         return dataset
 
@@ -86,8 +86,11 @@ class TailraceBackend(BackendEntrypoint):
             return False
 
 
-def _opening(path: str | PathLike[str], grid: UniformGrid | str | PathLike[str] | None, guard: bool) -> Reopening:
-    return Reopening(absolute(path), given=given_grid(grid).model_dump_json(), guard=guard)
+def _opening(
+    path: str | PathLike[str] | Sequence[str], grid: UniformGrid | str | PathLike[str] | None, guard: bool
+) -> Reopening:
+    where = absolute(path) if isinstance(path, str | PathLike) else tuple(map(absolute, path))
+    return Reopening(where, given=given_grid(grid).model_dump_json(), guard=guard)
 
 
 def _open(opening: Reopening, mode: str) -> Series:

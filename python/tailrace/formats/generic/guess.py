@@ -36,6 +36,7 @@ class Guess:
     note: str
     grid: UniformGrid | None = None
     notes: list[str] = field(default_factory=list)
+    timed: bool = True  # whether the times of the steps are in the file
     times: str = ""  # the list with the times of the steps, if there is one
 
 

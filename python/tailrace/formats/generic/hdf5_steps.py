@@ -170,7 +170,7 @@ def _single_step(contents: Hdf5Contents) -> Guess:
     made = add_arrays(LayoutMaker(), contents.arrays)
     step = GuessedStep(0, 0.0 if time is None else time, "", made, contents.scalars)
     said = "its time is 0" if time is None else f"its time is {time:g}, as the file says"
-    return Guess([step], f"no convention for steps is known to it: all is one step, {said}")
+    return Guess([step], f"no convention for steps is known to it: all is one step, {said}", timed=time is not None)
 
 
 # ---- the places of the points ----------------------------------------------------------------------------------------

@@ -282,6 +282,12 @@ class PartsDataset(Dataset):
             last = len(self._layouts) - 1
             self._layout_of.append(next(i for i in range(last, -1, -1) if self._layouts[i] == one))
 
+    def share(self, other: Dataset) -> None:
+        """See `Dataset`."""
+        super().share(other)
+        if isinstance(other, PartsDataset) and self._layouts == other._layouts:
+            self._layouts = other._layouts
+
     def variables(self, position: int) -> dict[str, Stored]:
         """See `Dataset`."""
         return {name: part.stored for name, part in self._layout(position).parts.items()}
