@@ -20,6 +20,7 @@ from .described import described_at
 from .run import Xcompact3dRun, find_input, find_input_above, read_run
 from .snapshots import NAME, STATISTIC, Xcompact3dSnapshots, Xcompact3dStatistics
 from .tables import HISTORY, probes_in, table_at
+from .toolbox import DIRECTORIES, ToolboxSnapshots, directories_in, input_above
 from .xdmf import XdmfSnapshots, is_xdmf
 
 
@@ -41,6 +42,17 @@ def _dataset_at(path: Path) -> Dataset | None:
     return _file(path) if path.is_file() else None
 
 
+def _toolbox(path: Path) -> Dataset | None:
+    """One of the toolbox's directories, or the `data` that has them: fields, else the first of its planes."""
+    source = input_above(path)
+    found = [path] if path.name in DIRECTORIES and entries(path, NAME) else list(directories_in(path))
+    if source is None or not found:
+        return None
+    dataset = ToolboxSnapshots(str(path), found[0], read_run(source))
+    dataset.auxiliary = [str(one) for one in found[1:]]
+    return dataset
+
+
 def _directory(path: Path) -> Dataset | None:
     source = find_input(path)
     if source is None:
@@ -51,6 +63,9 @@ def _directory(path: Path) -> Dataset | None:
             return Xcompact3dSnapshots(str(path), path, read_run(above))
         if above and entries(path, STATISTIC):
             return Xcompact3dStatistics(str(path), path, read_run(above))
+        arranged = _toolbox(path)
+        if arranged is not None:
+            return arranged
         described = _described(path)
         return XdmfSnapshots(described, None) if described else None
     run = read_run(source)
@@ -59,6 +74,9 @@ def _directory(path: Path) -> Dataset | None:
     for directory in (path / "data", path):
         if dataset is None and entries(directory, NAME):
             dataset = Xcompact3dSnapshots(str(path), directory, run)
+    toolbox = list(directories_in(path))
+    if dataset is None and toolbox:
+        dataset = ToolboxSnapshots(str(path), toolbox.pop(0), run)
     if dataset is None and bp:
         dataset = bp_dataset(bp.pop(0), run)
     if dataset is None and (path / INFO).is_file() and (path / "checkpoint").is_file():
@@ -68,14 +86,14 @@ def _directory(path: Path) -> Dataset | None:
     if dataset is None:
         raise IoError(
             f"{path}: has the input file {source.name} of Xcompact3D, but no data: expected data/NAME-NUMBER.bin, "
-            "data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
+            "data/3d_snapshots/NAME-STEP.bin, data.bp4, checkpoint with restart.info, or statistics/NAME.datSTEP"
         )
-    dataset.auxiliary = _auxiliary(path, dataset, bp)
+    dataset.auxiliary = _auxiliary(path, dataset, [*toolbox, *bp])
     return dataset
 
 
-def _auxiliary(path: Path, dataset: Dataset, bp: list[Path]) -> list[str]:
-    found = [*bp, path / HISTORY, *probes_in(path)]
+def _auxiliary(path: Path, dataset: Dataset, others: list[Path]) -> list[str]:
+    found = [*others, path / HISTORY, *probes_in(path)]
     if (path / INFO).is_file():
         found.append(path / "checkpoint")
     if entries(path / "statistics", STATISTIC):
@@ -96,6 +114,9 @@ def _file(path: Path) -> Dataset | None:
     described = described_at(path, lambda: _run_of(path))
     if described is not None:
         return described
+    if NAME.fullmatch(path.name) and path.parent.name in DIRECTORIES:
+        source = input_above(path.parent)
+        return ToolboxSnapshots(str(path), path.parent, read_run(source), only=path.name) if source else None
     if NAME.fullmatch(path.name):
         run = _run_of(path)
         if run is not None:
