@@ -42,6 +42,8 @@ class Dataset(ABC):
         # and what else the files say; of one variable as "ux/units".
         self.attributes: dict[str, Attribute] = {}
         self.grid: UniformGrid | None = None
+        # The places of its points along x, y and z, as the files have them, perhaps in single precision.
+        self.places: tuple[NDArray[Any], ...] | None = None
         self.files: list[str] = []  # all that was found to belong to it
         # Those of `files` whose values are all among the variables: they may go when all of these are elsewhere.
         self.removable: list[str] = []

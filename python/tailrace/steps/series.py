@@ -121,8 +121,9 @@ class Series(SeriesOf[StoredStep]):
             dataset = self._handle.dataset
             aliases = dataset.aliases if dataset is not None else RAW_NAMES if ENGINES[self.engine].file_names else {}
             self._known = SeriesGrid(
-                self.path, aliases, self.comm, self.attributes, super().grid, step, self._given, self._precision
-            )
+                self.path, aliases, self.comm, self.attributes, super().grid, step, self._given, self._precision,
+                None if dataset is None else dataset.places,
+            )  # fmt: skip
         return self._known
 
     def _missed(self, number: int, stored: ArrayStep) -> list[int]:

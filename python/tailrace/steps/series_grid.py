@@ -35,6 +35,7 @@ class SeriesGrid:
     :param first: a step of the series, by which the points are known where nothing else tells.
     :param given: the user's file; it has priority over what the series says.
     :param precision: the type of the fields, "float32" or "float64"; None: float32 where all are stored so.
+    :param places: those of the points as the files have them.
     :raises InputError: the user's file does not fit the series.
     """
 
@@ -48,7 +49,9 @@ class SeriesGrid:
         first: ArrayStep,
         given: GridFile,
         precision: str | None = None,
+        places: tuple[NDArray[Any], ...] | None = None,
     ) -> None:
+        self._stored_places = places
         self.path, self.comm, self.given = path, comm, given
         theirs = {name: one for name, one in attributes.items() if not (given.grid and name in ("stretching", "beta"))}
         self.attributes = {**theirs, **given.attributes()}
@@ -188,7 +191,9 @@ class SeriesGrid:
 
     def coordinates(self) -> tuple[NDArray[Any], ...] | None:
         """The places of the points in x, y, z; None where they are not known. Local."""
-        told = self._told
+        told, stored = self._told, self._stored_places
+        if stored is not None and not self.given.grid and self.points == tuple(map(len, stored)):
+            return stored
         if told is not None and told.points == self.points and not self.given.grid:
             return told.coordinates
         if self.grid is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +23,7 @@ from tailrace.core import Error
 from tailrace.files.case_parts import of_all_steps
 from tailrace.formats.recognise import dataset_at, is_series_of_ours
 from tailrace.io.names import MEANINGS
+from tailrace.io.values import parameter_text
 from tailrace.text import visible
 
 from .abscissae import is_abscissa, label_of
@@ -48,7 +49,13 @@ class TailraceBackend(BackendEntrypoint):
     """What xarray finds by the entry point "tailrace"."""
 
     description = "Series of Tailrace, and files of Xcompact3D, the Pencil Code, Nektar++ and SIONlib"
-    open_dataset_parameters: ClassVar[tuple[str, ...]] = ("filename_or_obj", "drop_variables", "grid", "guard")
+    open_dataset_parameters: ClassVar[tuple[str, ...]] = (
+        "filename_or_obj",
+        "drop_variables",
+        "grid",
+        "guard",
+        "parameters",
+    )
 
     def open_dataset(
         self,
@@ -57,13 +64,18 @@ class TailraceBackend(BackendEntrypoint):
         drop_variables: str | Iterable[str] | None = None,
         grid: UniformGrid | str | PathLike[str] | None = None,
         guard: bool = False,
+        parameters: Mapping[str, object] | None = None,
     ) -> xarray.Dataset:
-        """Open a series on disk; `grid` and `guard` are those of `tailrace.open`. Local: each rank reads for itself.
+        """Open a series on disk; `grid`, `guard`, `parameters` as in `tailrace.open`. Local: each rank for itself.
 
         :raises InputError: there is no series.
         :raises IoError: it cannot be read.
         """
-        opening = filename_or_obj if isinstance(filename_or_obj, Reopening) else _opening(filename_or_obj, grid, guard)
+        opening = filename_or_obj
+        if not isinstance(opening, Reopening):
+            texts = tuple((key, parameter_text(value)) for key, value in (parameters or {}).items())
+            where = absolute(opening) if isinstance(opening, str | PathLike) else tuple(map(absolute, opening))
+            opening = Reopening(where, None, texts, given_grid(grid).model_dump_json(), None, guard)
         manager = CachingFileManager(_open, opening, mode="r")
         with manager.acquire_context() as series:
             dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
@@ -84,13 +96,6 @@ class TailraceBackend(BackendEntrypoint):
             return is_series_of_ours(path) if found is None else not found.plain
         except (OSError, Error):
             return False
-
-
-def _opening(
-    path: str | PathLike[str] | Sequence[str], grid: UniformGrid | str | PathLike[str] | None, guard: bool
-) -> Reopening:
-    where = absolute(path) if isinstance(path, str | PathLike) else tuple(map(absolute, path))
-    return Reopening(where, given=given_grid(grid).model_dump_json(), guard=guard)
 
 
 def _open(opening: Reopening, mode: str) -> Series:

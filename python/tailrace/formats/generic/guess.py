@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tailrace.grids import UniformGrid
 from tailrace.io.values import Attribute, Scalar
@@ -35,6 +38,7 @@ class Guess:
     steps: list[GuessedStep]
     note: str
     grid: UniformGrid | None = None
+    places: tuple[NDArray[Any], ...] | None = None  # of its points, as the file has them
     notes: list[str] = field(default_factory=list)
     timed: bool = True  # whether the times of the steps are in the file
     times: str = ""  # the list with the times of the steps, if there is one

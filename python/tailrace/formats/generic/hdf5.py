@@ -46,7 +46,7 @@ class Hdf5Dataset(PartsDataset):
         self._sources = contents.sources
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
         self.attributes = _attributes(contents.attributes, guess)
-        self.grid, self.timed = guess.grid, guess.timed
+        self.grid, self.places, self.timed = guess.grid, guess.places, guess.timed
         self._take(guess)
         notes = [guess.note, *guess.notes, *contents.notes, *(note for step in guess.steps for note in step.made.notes)]
         self.notes = list(dict.fromkeys(notes))

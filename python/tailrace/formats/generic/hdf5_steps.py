@@ -50,7 +50,9 @@ def guess_steps(file: h5py.File, contents: Hdf5Contents) -> Guess:
     else:
         found = _single_step(contents)
     if found.grid is None and found.steps:
-        found.grid = _grid(file, contents, found.steps[0])
+        along = _along(file, contents, found.steps[0])
+        found.grid = None if along is None else grid_of(along)
+        found.places = None if found.grid is None or along is None else tuple(along)
     return found
 
 
@@ -174,18 +176,18 @@ def _single_step(contents: Hdf5Contents) -> Guess:
 
 
 # ---- the places of the points ----------------------------------------------------------------------------------------
-def _grid(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> UniformGrid | None:
-    """The grid from lists named x, y and z that are as long as the arrays of the step."""
+def _along(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> list[NDArray[Any]] | None:
+    """The places of the points: scales of dimensions, else lists named x, y and z that are as long as the arrays."""
     for part in step.made.parts.values():
         scales = _by_scales(file, contents, step, part)
-        if scales is not None and (found := grid_of(scales)) is not None:
-            return found
+        if scales is not None and grid_of(scales) is not None:
+            return scales
     shapes = {part.stored.shape for part in step.made.parts.values() if not part.stored.is_list}
     for shape in sorted(shapes, key=math.prod, reverse=True):
         along = [_places(file, contents, axis, count) for axis, count in zip("xyz", shape, strict=True)]
         known = [one for one in along if one is not None]
-        if len(known) == 3 and (found := grid_of(known)) is not None:
-            return found
+        if len(known) == 3 and grid_of(known) is not None:
+            return known
     return None
 
 
@@ -205,7 +207,7 @@ def _by_scales(
         if name is None and d >= 0:
             return None
         try:
-            along.append(np.zeros(1) if name is None else np.asarray(file[name][:], float))
+            along.append(np.zeros(1) if name is None else np.asarray(file[name][:]))
         except FAULTS:
             return None
     return along
@@ -221,7 +223,7 @@ def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> N
     for name, one in contents.arrays.items():
         if name.rsplit("/", 1)[-1] in names and one.shape == (count,) and count <= _MOST_POINTS:
             try:
-                return np.asarray(file[name][:], float)
+                return np.asarray(file[name][:])
             except FAULTS:
                 return None
     return np.zeros(1) if count == 1 else None

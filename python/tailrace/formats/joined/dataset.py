@@ -49,7 +49,7 @@ class JoinedDataset(Dataset):
         self._set_steps()
         self._compare()
         first = self._files[0]
-        self.grid, self.aliases = first.grid, first.aliases
+        self.grid, self.places, self.aliases = first.grid, first.places, first.aliases
         self.files = [file for one in self._files for file in one.files]
         self._recent: list[Dataset] = []
 

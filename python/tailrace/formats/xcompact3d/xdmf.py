@@ -68,11 +68,7 @@ class XdmfSnapshots(FlatDataset):
     def arrays(self, position: int) -> dict[str, FlatArray]:
         """The arrays of a step."""
         for array in self._arrays[position].values():
-            size = size_of(array.path)
-            if size < array.end:
-                raise IoError(
-                    f"{array.path}: has {size} bytes; expected {array.end} at least, from {self._where}: it is cut off"
-                )
+            self._check_size(array)
         return self._arrays[position]
 
     def _add(self, domain: Element, grid: Element, at: int, run: Xcompact3dRun | None) -> None:
@@ -102,7 +98,31 @@ class XdmfSnapshots(FlatDataset):
                 )
         if not arrays:
             raise IoError(f'{self._where}: step {name[:40]!r} has no headerless arrays (Format="Binary")')
-        self._arrays.append(arrays)
+        self._arrays.append(self._there(arrays))
+
+    def _there(self, arrays: dict[str, FlatArray]) -> dict[str, FlatArray]:
+        """The arrays whose files are whole; the others are told, and cost the step nothing more.
+
+        :raises IoError: no file is.
+        """
+        kept, why = {}, []
+        for name, array in arrays.items():
+            try:
+                self._check_size(array)
+                kept[name] = array
+            except IoError as error:
+                why.append(f"{error}: '{name}' is left out")
+        if not kept:
+            raise IoError(why[0])
+        self.left_out += why
+        return kept
+
+    def _check_size(self, array: FlatArray) -> None:
+        size = size_of(array.path)
+        if size < array.end:
+            raise IoError(
+                f"{array.path}: has {size} bytes; expected {array.end} at least, from {self._where}: it is cut off"
+            )
 
     def _add_run(self, run: Xcompact3dRun | None) -> None:
         assert self.grid is not None

@@ -360,3 +360,24 @@ def test_the_xdmf_of_a_raw_series_has_its_steps(tmp_path):
     np.testing.assert_array_equal(found.grid.coordinates[1], grid.coordinates[1])
     assert set(found.variables(2)) == {"ux", "uy", "uz"}
     assert (values(found, 2, "uy") == 3).all()
+
+
+def test_a_file_that_xdmf_names_and_that_is_gone_costs_its_variable_only(tmp_path):
+    run = make_run(tmp_path / "run", names=("ux", "uy", "uz"))
+    text = XDMF.format(shape=f"{NZ} {NY} {NX}", file="ux-2.bin")
+    begin, end = text.index("<Attribute"), text.index("</Attribute>") + len("</Attribute>")
+    one = text[begin:end]
+    more = "".join(one.replace('"ux"', f'"{name}"').replace("ux-2.bin", f"{name}-2.bin") for name in ("uy", "uz"))
+    path = run / "data" / "snapshot-2.xdmf"
+    path.write_text(text[:end] + more + text[end:])
+    (run / "data" / "uy-2.bin").unlink()
+    whole = (run / "data" / "uz-2.bin").read_bytes()
+    (run / "data" / "uz-2.bin").write_bytes(whole[:-8])
+    dataset = dataset_at(path, {})
+    assert list(dataset.variables(0)) == ["ux"]
+    np.testing.assert_array_equal(values(dataset, 0, "ux"), field(2))
+    assert ["uy-2.bin: cannot be read" in line or "uz-2.bin: has" in line for line in dataset.left_out] == [True, True]
+    assert all("is left out" in line for line in dataset.left_out)
+    (run / "data" / "ux-2.bin").unlink()
+    with pytest.raises(IoError, match=r"ux-2\.bin: cannot be read"):
+        dataset_at(path, {})

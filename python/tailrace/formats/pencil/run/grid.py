@@ -78,12 +78,16 @@ class Points:
         x, y, z = made
         return Points((x, y, z), self.ghosts, self.order)
 
-    def placed(self, ghosts: bool, boundaries: tuple[str, str, str] | None) -> UniformGrid:
-        """The grid for users, with ghost zones if `ghosts`."""
-        used = [
+    def places(self, ghosts: bool) -> tuple[NDArray[Any], ...]:
+        """The coordinates along x, y and z, with ghost zones if `ghosts`."""
+        return tuple(
             axis.points if ghosts else axis.points[g : axis.points.size - g]
             for axis, g in zip(self.axes, self.ghosts, strict=True)
-        ]
+        )
+
+    def placed(self, ghosts: bool, boundaries: tuple[str, str, str] | None) -> UniformGrid:
+        """The grid for users, with ghost zones if `ghosts`."""
+        used = self.places(ghosts)
         x, y, z = used
         points = (x.size, y.size, z.size)
         origin = (float(x[0]), float(y[0]), float(z[0]))

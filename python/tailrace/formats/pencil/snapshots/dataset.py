@@ -127,6 +127,7 @@ class PencilSnapshots(Dataset):
         elif not equal or not cartesian:
             self.notes.append("The points are not equally spaced or not cartesian: the arrays are no fields.")
         self.grid = points.placed(self._ghosts, ("periodic",) * 3 if known else None)
+        self.places = points.places(self._ghosts)
         self.attributes["origin"] = list(self.grid.origin)
         if known:
             self.attributes["lengths"] = list(points.lengths)
