@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import h5py
 from numpy.typing import NDArray
 
 from tailrace.core import IoError, is_foreign_file
-from tailrace.files.regular import refuse_special
 from tailrace.formats.file_bytes import HDF5, head
-from tailrace.formats.hdf5_file import FAULTS, open_hdf5
+from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.values import Attribute, Scalar
 
 from .decoding import DECODED
 from .guess import Guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
+from .hdf5_values import Hdf5Values, opened, words_of
 from .parts import ArrayPart, Names, PartsDataset, plain_name, scalars_of
 
 _OF_HDF5 = (  # what it and netCDF store of dimensions
@@ -33,17 +32,16 @@ class Hdf5Dataset(PartsDataset):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._file: h5py.File | None = None
         self.files = [path]
-        with self._open() as file:
+        with opened(path) as file:
             try:
                 contents = contents_of(file, Path(path))
                 guess = guess_steps(file, contents)
             except IoError:
                 raise
             except FAULTS as error:
-                raise IoError(f"{path}: HDF5 says: {_words(error)}") from None
-        self._sources = contents.sources
+                raise IoError(f"{path}: HDF5 says: {words_of(error)}") from None
+        self._values = Hdf5Values(path, contents.sources)
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
         self.attributes = _attributes(contents.attributes, guess)
         self.grid, self.places, self.timed = guess.grid, guess.places, guess.timed
@@ -57,57 +55,17 @@ class Hdf5Dataset(PartsDataset):
         self._scalars = [scalars_of((step.index, step.time), step.scalars) for step in guess.steps]
         self._set_layouts([step.made.layout() for step in guess.steps])
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the open file."""
-        return self.__dict__ | {"_file": None}
-
     def scalars(self, position: int) -> dict[str, Scalar]:
         """See `Dataset`."""
         return self._scalars[position]
 
     def close(self) -> None:
         """See `Dataset`."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def _open(self) -> h5py.File:
-        refuse_special(self.path)
-        try:
-            return open_hdf5(self.path)
-        except FAULTS as error:
-            raise IoError(f"{self.path}: HDF5 says: {_words(error)}") from None
+        self._values.close()
 
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
-        if self._file is None:
-            self._file = self._open()
         name = part.source if part.source.startswith("/") else f"{self._groups[position]}/{part.source}"
-        self._check_sources(name)
-        try:
-            data = self._file[name]
-            same = isinstance(data, h5py.Dataset) and data.dtype == values.dtype and data.ndim == len(start)
-            if not same or any(a + n > m for a, n, m in zip(start, values.shape, data.shape, strict=True)):
-                raise IoError(f"{self.path}: '{name}' has changed since the file was opened")
-            if values.size:
-                region = tuple(slice(a, a + n) for a, n in zip(start, values.shape, strict=True))
-                data.read_direct(values, region)
-        except IoError:
-            self.close()
-            raise
-        except FAULTS as error:
-            self.close()
-            raise IoError(f"{self.path}: '{name}' cannot be read: HDF5 says: {_words(error)}") from None
-
-    def _check_sources(self, name: str) -> None:
-        """Check that the files of a virtual dataset exist: HDF5 returns the fill value for missing ones."""
-        for source in self._sources.get(name.strip("/"), ()):
-            if not Path(source).is_file():
-                self.close()
-                raise IoError(f"{self.path}: '{name}' has values in '{source}', which is not there any more")
-
-
-def _words(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+        self._values.fetch(name, start, values)
 
 
 def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:

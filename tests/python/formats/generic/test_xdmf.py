@@ -1,0 +1,154 @@
+"""XDMF files with values in HDF5, written here as FEniCS, meshio and solvers on structured grids write them."""
+
+import pickle
+
+import h5py
+import numpy as np
+import pytest
+
+import tailrace as tr
+from helpers.harness.as_click import invoke as tailrace
+
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>\n<Xdmf Version="3.0"><Domain>\n'
+TAIL = "</Domain></Xdmf>\n"
+
+
+def values(*shape, salt=0):
+    return np.arange(float(np.prod(shape))).reshape(shape) + 1000.0 * salt
+
+
+def fenics(folder):
+    """Two functions on a mesh of triangles, each in a collection of its own; later grids refer to the first one."""
+    with h5py.File(folder / "u.h5", "w") as file:
+        file["Mesh/0/mesh/topology"] = np.arange(12, dtype="i8").reshape(4, 3)
+        file["Mesh/0/mesh/geometry"] = values(6, 2)
+        for step in range(3):
+            file[f"VisualisationVector/{step}"] = values(6, 1, salt=step)
+            file[f"Velocity/{step}"] = values(6, 3, salt=10 + step)
+    mesh = (
+        '<Topology NumberOfElements="4" TopologyType="Triangle" NodesPerElement="3"><DataItem Dimensions="4 3" '
+        'NumberType="UInt" Format="HDF">u.h5:/Mesh/0/mesh/topology</DataItem></Topology><Geometry GeometryType="XY">'
+        '<DataItem Dimensions="6 2" Format="HDF">u.h5:/Mesh/0/mesh/geometry</DataItem></Geometry>'
+    )
+    text = HEAD
+    for name, where, kind in (("p", "VisualisationVector", "Scalar"), ("v", "Velocity", "Vector")):
+        text += f'<Grid Name="TimeSeries_{name}" GridType="Collection" CollectionType="Temporal">\n'
+        for step in range(3):
+            text += f'<Grid Name="mesh" GridType="Uniform">{mesh}<Time Value="{0.5 * step}"/>'
+            text += f'<Attribute Name="{name}" AttributeType="{kind}" Center="Node"><DataItem Format="HDF">'
+            text += f"u.h5:/{where}/{step}</DataItem></Attribute></Grid>\n"
+        text += "</Grid>\n"
+    (folder / "u.xdmf").write_text(text + TAIL)
+    return folder / "u.xdmf"
+
+
+def test_functions_on_a_mesh(tmp_path):
+    with tr.open(fenics(tmp_path)) as series:
+        assert list(series.times) == [0.0, 0.5, 1.0] and sorted(series[0].names) == ["p", "v"]
+        again = pickle.loads(pickle.dumps(series))
+        for step, same in zip(series, again, strict=True):
+            number = step.index
+            assert np.array_equal(step.read("p"), values(6, salt=number))
+            assert np.array_equal(same.read("v"), values(6, 3, salt=10 + number))
+            assert np.array_equal(step.read("v", ((1, 2, 0), (2, 3, 1))), values(6, 3, salt=10 + number)[2:5, 1:])
+        assert series.verify() == [] and len(series.files) == 2
+    assert tailrace("info", tmp_path / "u.xdmf").exit_code == 0
+
+
+def structured(folder, times=(0.0, 0.25), fields="ux p"):
+    """One array over all steps, of which each grid selects an entry; places on lines, in the file."""
+    along = [np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5]), np.array([0.0, 0.1, 0.4, 0.9, 1.6]), np.arange(4.0)]
+    with h5py.File(folder / "s.h5", "w") as file:
+        for at, name in enumerate(fields.split()):
+            file[f"fields/{name}"] = values(len(times), 4, 5, 6, salt=at)
+        for axis, places in zip("xyz", along, strict=True):
+            file[f"grid/{axis}"] = places
+    text = HEAD + '<Grid GridType="Collection" CollectionType="Temporal">'
+    for step, time in enumerate(times):
+        text += f'<Grid><Time Value="{time}"/><Topology TopologyType="3DRectMesh" Dimensions="4 5 6"/>'
+        text += '<Geometry GeometryType="VXVYVZ">'
+        for axis, places in zip("xyz", along, strict=True):
+            text += f'<DataItem Dimensions="{len(places)}" Format="HDF">s.h5:/grid/{axis}</DataItem>'
+        text += "</Geometry>"
+        for name in fields.split():
+            text += f'<Attribute Name="{name}"><DataItem ItemType="HyperSlab" Dimensions="4 5 6">'
+            text += f'<DataItem Dimensions="3 4" Format="XML">{step} 0 0 0 1 1 1 1 1 4 5 6</DataItem><DataItem '
+            text += (
+                f'Dimensions="{len(times)} 4 5 6" Format="HDF">s.h5:/fields/{name}</DataItem></DataItem></Attribute>'
+            )
+        text += "</Grid>"
+    (folder / "s.xmf").write_text(text + "</Grid>" + TAIL)
+    return folder / "s.xmf", along
+
+
+def test_an_entry_of_an_array_over_all_steps(tmp_path):
+    path, along = structured(tmp_path)
+    with tr.open(path) as series:
+        assert list(series.times) == [0.0, 0.25]
+        for at, step in enumerate(series):
+            assert np.array_equal(step.read("ux"), values(2, 4, 5, 6)[at])
+            assert np.array_equal(step.read("p", ((1, 2, 3), (3, 2, 1))), values(2, 4, 5, 6, salt=1)[at, 3:4, 2:4, 1:4])
+        assert all(np.allclose(a, b) for a, b in zip(series.grid.coordinates, along, strict=True))
+        assert np.array_equal(series.to_xarray()["y"], along[1])
+
+
+def test_our_own_files_for_paraview(tmp_path):
+    grid = tr.UniformGrid((6, 5, 4), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125))
+    with tr.open(tmp_path / "run.h5", "w", grid=grid) as out:
+        for step in range(3):
+            out.write_step(0.5 * step, ux=values(4, 5, 6, salt=step))
+    with tr.open(tmp_path / "run.h5.xdmf2") as series:
+        assert list(series.times) == [0.0, 0.5, 1.0]
+        assert np.array_equal(series[2].read("ux"), values(4, 5, 6, salt=2))
+        assert series.grid.points == grid.points and series.grid.origin == grid.origin
+
+
+def test_a_file_that_is_gone_costs_its_variables_only(tmp_path):
+    path = fenics(tmp_path)
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        file["Velocity/0"] = values(6, 3)
+    path.write_text(path.read_text().replace("u.h5:/Velocity", "v.h5:/Velocity"))
+    (tmp_path / "v.h5").unlink()
+    with tr.open(path) as series:
+        assert series[1].names == ["p"] and any("'v' is left out: the file 'v.h5'" in note for note in series.notes)
+        assert series.verify()
+    (tmp_path / "u.h5").unlink()
+    with pytest.raises(tr.IoError, match=r"u\.xdmf: names no array that can be read"):
+        tr.open(path)
+
+
+FIRST = "u.h5:/VisualisationVector/1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (FIRST, "../u.h5:/VisualisationVector/1", "'p' is left out: the file '../u.h5' is not in"),
+        (FIRST, "u.h5:/Nothing/1", "'u.h5' has no array '/Nothing/1'"),
+        (FIRST, "u.h5", "it names 'u.h5'"),
+        ('Value="0.5"', 'Value="half"', "a <Time> has Value='half'; expected a number"),
+        ("</Domain>", "</Somewhere>", "expected XML without entities"),
+    ],
+)
+def test_what_does_not_fit_is_told(tmp_path, old, new, message):
+    path = fenics(tmp_path)
+    path.write_text(path.read_text().replace(old, new))
+    try:
+        with tr.open(path) as series:
+            said = "\n".join(series.notes)
+    except tr.IoError as error:
+        said = str(error)
+    assert message in said
+
+
+def test_a_selection_beyond_its_array(tmp_path):
+    path, _ = structured(tmp_path)
+    for old, new in (("1 0 0 0 1 1", "7 0 0 0 1 1"), ("1 4 5 6</DataItem>", "1 4 5 3</DataItem>")):
+        text = path.read_text()
+        path.write_text(text.replace(old, new))
+        try:
+            with tr.open(path) as series:
+                assert len(series[1].names) == 0 and any("left out" in note for note in series.notes)
+        except tr.IoError as error:
+            assert "its HyperSlab takes a part of an array" in str(error)
+        path.write_text(text)
