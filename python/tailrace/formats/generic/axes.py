@@ -32,22 +32,51 @@ class Dimension:
 
 
 def dimensions_of(data: h5py.Dataset) -> tuple[Dimension, ...]:
-    """The dimensions of a dataset; () if the file says nothing of them."""
-    if "DIMENSION_LIST" not in data.attrs and "DIMENSION_LABELS" not in data.attrs:
+    """The dimensions of a dataset; () if the file says nothing of them.
+
+    The attributes are read as such: HDF5's own functions crash where they are of another type.
+    """
+    labels, scales = _labels(data), _scales(data)
+    if not any(labels) and not any(scales):
         return ()
-    return tuple(_dimension(data.dims[d]) for d in range(data.ndim))
+    return tuple(Dimension(label, names) for label, names in zip(labels, scales, strict=True))
 
 
-def _dimension(one: Any) -> Dimension:
+def _labels(data: h5py.Dataset) -> list[str]:
     try:
-        label = str(one.label)
+        if "DIMENSION_LABELS" in data.attrs:
+            about = data.attrs.get_id("DIMENSION_LABELS")
+            if about.shape == (data.ndim,) and h5py.check_string_dtype(about.dtype) is not None:
+                found = data.attrs["DIMENSION_LABELS"]
+                return [one.decode(errors="replace") if isinstance(one, bytes) else str(one or "") for one in found]
     except FAULTS:
-        label = ""
+        pass
+    return [""] * data.ndim
+
+
+def _scales(data: h5py.Dataset) -> list[tuple[str, ...]]:
     try:
-        scales = tuple(str(scale.name).strip("/") for scale in one.values() if scale.name)
+        if "DIMENSION_LIST" in data.attrs:
+            about = data.attrs.get_id("DIMENSION_LIST")
+            inner = h5py.check_vlen_dtype(about.dtype)
+            if about.shape == (data.ndim,) and inner is not None and h5py.check_ref_dtype(inner) is h5py.Reference:
+                return [_names(data.file, references) for references in data.attrs["DIMENSION_LIST"]]
     except FAULTS:
-        scales = ()
-    return Dimension(label, scales)
+        pass
+    return [()] * data.ndim
+
+
+def _names(file: h5py.File, references: Any) -> tuple[str, ...]:
+    """The paths of the datasets that references point to."""
+    found = []
+    for reference in references:
+        try:
+            scale = file[reference] if reference else None
+        except FAULTS:
+            continue
+        if isinstance(scale, h5py.Dataset) and scale.name:
+            found.append(str(scale.name).strip("/"))
+    return tuple(found)
 
 
 def axes_of(dimensions: tuple[Dimension, ...], shape: tuple[int, ...], time: int = -1) -> Triple | None:

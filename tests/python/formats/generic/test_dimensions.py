@@ -133,6 +133,17 @@ def test_arrays_by_name_and_number(tmp_path):
         assert np.array_equal(series.step(12).read("w"), values(5, 5, 8, salt=-12))
 
 
+def test_attributes_of_dimensions_that_are_something_else(tmp_path):
+    """HDF5's own functions for them end the program."""
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        for number, labels in enumerate((7, [1, 2, 3], "x", b"xyz", [0.5], ["x", "y"], 1j)):
+            file[f"u{number}"] = values(4, 5, 8, salt=number)
+            file[f"u{number}"].attrs["DIMENSION_LABELS"] = labels
+            file[f"u{number}"].attrs["DIMENSION_LIST"] = labels
+    with tr.open(tmp_path / "s.h5") as series:
+        assert all(np.array_equal(series[0].read(f"u{number}"), values(4, 5, 8, salt=number)) for number in range(7))
+
+
 # ---- packed and missing values ---------------------------------------------------------------------------------------
 NETCDF = {
     "packed": ("i2", {"scale_factor": 0.5, "add_offset": 10.0, "_FillValue": np.int16(7)}),
