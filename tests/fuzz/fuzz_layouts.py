@@ -28,6 +28,7 @@ import numpy as np
 from damages import damage
 
 import tailrace as tr
+from helpers.inputs import block_files
 from tailrace.text import visible
 
 ALLOWED = (tr.Error, OSError, ValueError)
@@ -153,13 +154,35 @@ def directory(folder: Path, dice: random.Random) -> Path:
     return folder / dice.choice(("", "f_*.h5", "*.h5", "[", "f_?.h5"))
 
 
+def blocks(folder: Path, dice: random.Random) -> Path:
+    """A file of Athena++ or FLASH in which a dataset or an attribute is something else, or gone."""
+    path = folder / "blocks.h5"
+    (block_files.athena if dice.random() < 0.5 else block_files.flash)(path)
+    with h5py.File(path, "a") as file:
+        for _ in range(dice.randint(0, 2)):
+            name = dice.choice(sorted(file))
+            if dice.random() < 0.5:
+                shape = tuple(dice.choice((0, 1, 2, 3, 6, 7)) for _ in range(dice.randint(0, 5)))
+                del file[name]
+                if dice.random() < 0.8:
+                    file[name] = _array(shape, np.dtype(dice.choice(TYPES)), dice)
+            elif file.attrs:
+                file.attrs[dice.choice(sorted(file.attrs))] = dice.choice(VALUES[:-1])
+    return path
+
+
 def single(folder: Path, dice: random.Random) -> Path:
     """One HDF5 file."""
     hdf5(folder / "a.h5", dice)
     return folder / "a.h5"
 
 
-KINDS: dict[str, Callable[[Path, random.Random], Path]] = {"hdf5": single, "xdmf": xdmf, "directory": directory}
+KINDS: dict[str, Callable[[Path, random.Random], Path]] = {
+    "hdf5": single,
+    "xdmf": xdmf,
+    "directory": directory,
+    "blocks": blocks,
+}
 
 
 def read(path: Path) -> str:

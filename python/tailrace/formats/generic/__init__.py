@@ -18,7 +18,7 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Datas
 
     :raises InputError: parameters are given; the formats here have none.
     """
-    found: Dataset | None = bp.dataset_at(path) or hdf5.dataset_at(path) or xdmf_steps.dataset_at(path)
+    found = bp.dataset_at(path) or hdf5.dataset_at(path) or xdmf_steps.dataset_at(path)
     if found is not None and parameters:
         raise InputError(f"{path}: {found.format} has no parameters; found {', '.join(parameters)}")
     return found

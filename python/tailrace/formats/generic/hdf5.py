@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from tailrace.core import IoError, is_foreign_file
 from tailrace.formats.file_bytes import HDF5, head
 from tailrace.formats.hdf5_file import FAULTS
+from tailrace.io.dataset import Dataset
 from tailrace.io.values import Attribute, Scalar
 
+from . import blocks
 from .decoding import DECODED
 from .guess import Guess
 from .hdf5_contents import contents_of
@@ -84,7 +86,7 @@ def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[st
     return result
 
 
-def dataset_at(path: Path) -> Hdf5Dataset | None:
+def dataset_at(path: Path) -> Dataset | None:
     """The dataset of a file; None if it is not HDF5, or is a series of ours. Raises IoError if it is damaged."""
     if not path.is_file():
         return None
@@ -93,4 +95,4 @@ def dataset_at(path: Path) -> Hdf5Dataset | None:
         return None
     if start.startswith(HDF5) and not is_foreign_file(str(path)):
         return None
-    return Hdf5Dataset(str(path))
+    return blocks.dataset_at(path) or Hdf5Dataset(str(path))

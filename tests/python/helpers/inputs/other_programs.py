@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from . import nektar_files, xcompact3d_files
+from . import block_files, nektar_files, xcompact3d_files
 from .pencil_runs import HandMade
 
 TIMES = (0.0, 0.25, 0.75)
@@ -141,6 +141,30 @@ def _many(folder: Path) -> Path:
     return folder
 
 
+def _athena(folder: Path) -> Path:
+    folder.mkdir()
+    block_files.athena(folder / "disk.athdf")
+    return folder / "disk.athdf"
+
+
+def _flash(folder: Path) -> Path:
+    folder.mkdir()
+    block_files.flash(folder / "sedov_hdf5_chk_0001")
+    return folder / "sedov_hdf5_chk_0001"
+
+
+def _xdmf(folder: Path) -> Path:
+    folder.mkdir()
+    text = '<?xml version="1.0"?><Xdmf Version="3.0"><Domain><Grid GridType="Collection" CollectionType="Temporal">'
+    with h5py.File(folder / "u.h5", "w") as file:
+        for step, time in enumerate(TIMES):
+            file[f"Function/{step}"] = values(6, 3, salt=step)
+            text += f'<Grid><Topology TopologyType="Triangle"/><Time Value="{time}"/><Attribute Name="u">'
+            text += f'<DataItem Format="HDF" Dimensions="6 3">u.h5:/Function/{step}</DataItem></Attribute></Grid>'
+    (folder / "u.xdmf").write_text(text + "</Grid></Domain></Xdmf>")
+    return folder / "u.xdmf"
+
+
 def _classic(folder: Path) -> Path:
     folder.mkdir()
     (folder / "old.nc").write_bytes(b"CDF\x01" + bytes(60))
@@ -168,6 +192,9 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "openPMD, one file": _in_hdf5(_openpmd, "data.h5"),
     "openPMD, a file for each iteration": _openpmd_files,
     "VTKHDF, an image": _in_hdf5(_vtkhdf, "image.vtkhdf"),
+    "XDMF with HDF5, of FEniCS": _xdmf,
+    "Athena++, blocks of one level": _athena,
+    "FLASH, blocks of one level": _flash,
     "many HDF5 files": _many,
     "netCDF-3": _classic,
     "a text": _text,
