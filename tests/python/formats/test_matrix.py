@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke as tailrace
 from helpers.harness.snippets import ROOT
 from helpers.inputs.other_programs import KINDS
+from tailrace.io import guard
 
 PAGE = ROOT / "docs" / "formats.md"
 BEGIN, END = "<!-- matrix: begin -->\n", "<!-- matrix: end -->\n"
@@ -92,7 +94,14 @@ def rows_of(path: Path, folder: Path) -> dict[str, str]:
     return cells
 
 
-def test_the_table_in_the_docs(tmp_path):
+def in_process(path, engine, function, *arguments):
+    """What a child process would do: the files here are sound, and other tests have damaged ones."""
+    module, name = function.split(":")
+    return getattr(import_module(module), name)(*arguments)
+
+
+def test_the_table_in_the_docs(tmp_path, monkeypatch):
+    monkeypatch.setattr(guard, "call", in_process)
     table, readable = {}, {}
     for number, (kind, make) in enumerate(KINDS.items()):
         (tmp_path / f"out{number}").mkdir()

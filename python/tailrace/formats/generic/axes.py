@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import h5py
+import numpy as np
+from numpy.typing import NDArray
 
 from tailrace.formats.hdf5_file import FAULTS
-from tailrace.grids import Triple, triple
+from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
 
 _FEW = 9  # entries of a dimension of components: a tensor has so many
 _AXES = {"x": 0, "y": 1, "z": 2}
@@ -96,3 +98,22 @@ def axes_of(dimensions: tuple[Dimension, ...], shape: tuple[int, ...], time: int
         if axis is not None:
             found[axis] = d
     return triple(found.get(axis, -1) for axis in range(3)) if found else None
+
+
+def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
+    """A grid from the coordinates along x, y and z; None if they do not increase."""
+    for values in along:
+        if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+            return None
+    points = triple(len(values) for values in along)
+    lows = [float(values[0]) for values in along]
+    steps = [float((values[-1] - values[0]) / (len(values) - 1)) if len(values) > 1 else 1.0 for values in along]
+    even = all(
+        np.allclose(values, low + h * np.arange(len(values)), rtol=0, atol=1e-6 * h)
+        for values, low, h in zip(along, lows, steps, strict=True)
+    )
+    origin, spacing = (lows[0], lows[1], lows[2]), (steps[0], steps[1], steps[2])
+    if even:
+        return UniformGrid(points, origin, spacing)
+    x, y, z = ([float(one) for one in values] for values in along)
+    return StretchedGrid(points, origin, spacing, coordinates=(x, y, z))

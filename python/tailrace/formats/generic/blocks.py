@@ -22,7 +22,7 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Attribute, Scalar
 
-from .hdf5_steps import grid_of
+from .axes import grid_of
 from .hdf5_values import Hdf5Values, opened, words_of
 from .parts import Names, our_type
 

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.formats.hdf5_file import FAULTS
-from tailrace.grids import StretchedGrid, UniformGrid, triple
 from tailrace.text import counted
 
-from .axes import axes_of
+from .axes import axes_of, grid_of
 from .guess import TIMES, Guess, GuessedStep, add_arrays, time_in
 from .hdf5_contents import Array, Hdf5Contents
 from .hdf5_time_axis import along_time, per_variable
 from .openpmd import openpmd_steps
 from .parts import ArrayPart, LayoutMaker, parts_of
+from .pflotran import pflotran_steps
 from .vtkhdf import vtkhdf_steps
 from .xdmf import steps_in
 
@@ -38,6 +38,7 @@ def guess_steps(file: h5py.File, contents: Hdf5Contents) -> Guess:
     conventions: tuple[Callable[[h5py.File, Hdf5Contents], Guess | None], ...] = (
         vtkhdf_steps,
         openpmd_steps,
+        pflotran_steps,
         _companion,
         per_variable,
         _grouped,
@@ -227,22 +228,3 @@ def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> N
             except FAULTS:
                 return None
     return np.zeros(1) if count == 1 else None
-
-
-def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
-    """A grid from the coordinates along x, y and z; None if they do not increase."""
-    for values in along:
-        if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-            return None
-    points = triple(len(values) for values in along)
-    lows = [float(values[0]) for values in along]
-    steps = [float((values[-1] - values[0]) / (len(values) - 1)) if len(values) > 1 else 1.0 for values in along]
-    even = all(
-        np.allclose(values, low + h * np.arange(len(values)), rtol=0, atol=1e-6 * h)
-        for values, low, h in zip(along, lows, steps, strict=True)
-    )
-    origin, spacing = (lows[0], lows[1], lows[2]), (steps[0], steps[1], steps[2])
-    if even:
-        return UniformGrid(points, origin, spacing)
-    x, y, z = ([float(one) for one in values] for values in along)
-    return StretchedGrid(points, origin, spacing, coordinates=(x, y, z))

@@ -16,8 +16,8 @@ from tailrace.formats.file_bytes import peek
 from tailrace.formats.xml_text import parse_xml
 from tailrace.grids import UniformGrid
 
+from .axes import grid_of
 from .hdf5_contents import Array, Hdf5Contents, contents_of
-from .hdf5_steps import grid_of
 from .hdf5_values import Hdf5Values, opened
 from .parts import ArrayPart, LayoutMaker, PartsDataset, parts_of
 

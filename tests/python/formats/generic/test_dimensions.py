@@ -144,6 +144,25 @@ def test_attributes_of_dimensions_that_are_something_else(tmp_path):
         assert all(np.array_equal(series[0].read(f"u{number}"), values(4, 5, 8, salt=number)) for number in range(7))
 
 
+def test_pflotran(tmp_path):
+    """Times are names of groups, x is slow, and places are those of faces."""
+    faces = [np.array([0.0, 1, 2, 4, 8, 16]), np.array([0.0, 10, 20, 30, 40]), np.array([0.0, 1, 3, 5])]
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        for axis, one in zip("XYZ", faces, strict=True):
+            file[f"Coordinates/{axis} [m]"] = one
+        for time in (0.0, 2.5, 10.0):
+            group = file.create_group(f"Time:  {time:.5E} y")
+            group["Liquid_Pressure [Pa]"] = values(5, 4, 3, salt=time)
+            group["Material_ID"] = np.arange(60, dtype="i4").reshape(5, 4, 3)
+    with tr.open(tmp_path / "p.h5") as series:
+        assert list(series.times) == [0.0, 2.5, 10.0] and any("in the unit 'y'" in note for note in series.notes)
+        step = series[1]
+        assert sorted(step.names) == ["Liquid_Pressure", "Material_ID"]
+        assert np.array_equal(step.read("Liquid_Pressure"), values(5, 4, 3, salt=2.5).transpose(2, 1, 0))
+        assert series.attributes["Liquid_Pressure/units"] == "Pa" and series.grid.points == (5, 4, 3)
+        assert np.allclose(series.grid.coordinates[0], [0.5, 1.5, 3, 6, 12])
+
+
 # ---- packed and missing values ---------------------------------------------------------------------------------------
 NETCDF = {
     "packed": ("i2", {"scale_factor": 0.5, "add_offset": 10.0, "_FillValue": np.int16(7)}),

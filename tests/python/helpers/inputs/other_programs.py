@@ -141,6 +141,13 @@ def _many(folder: Path) -> Path:
     return folder
 
 
+def _pflotran(file: h5py.File) -> None:
+    for axis, count in zip("XYZ", (6, 5, 4), strict=True):
+        file[f"Coordinates/{axis} [m]"] = np.arange(float(count))
+    for time in TIMES:
+        file[f"Time:  {time:.5E} y/Liquid_Pressure [Pa]"] = values(5, 4, 3, salt=time)
+
+
 def _athena(folder: Path) -> Path:
     folder.mkdir()
     block_files.athena(folder / "disk.athdf")
@@ -193,6 +200,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "openPMD, a file for each iteration": _openpmd_files,
     "VTKHDF, an image": _in_hdf5(_vtkhdf, "image.vtkhdf"),
     "XDMF with HDF5, of FEniCS": _xdmf,
+    "PFLOTRAN": _in_hdf5(_pflotran, "pflotran.h5"),
     "Athena++, blocks of one level": _athena,
     "FLASH, blocks of one level": _flash,
     "many HDF5 files": _many,
