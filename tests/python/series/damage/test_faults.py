@@ -230,7 +230,7 @@ WRONG = {
     "columns of one": "same variables in the same order",
     "path": "../ux",
     "scalar of one": "a number or a text",
-    "attribute of one": "a text, a number or numbers",
+    "attribute of one": "a text, a number or a list of numbers",
     "same index": "cannot follow",
     "index of one": "this rank",
     "no index of one": "int()",
