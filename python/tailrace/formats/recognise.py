@@ -165,7 +165,7 @@ def check_in_child(path: Path) -> None:
     """
     from tailrace.io import guard
 
-    if path.exists() and not is_series_of_ours(path):
+    if is_pattern(path) or (path.exists() and not is_series_of_ours(path)):
         guard.call(path, engine_at(str(path)), f"{__name__}:read_a_little", fspath(path))
 
 

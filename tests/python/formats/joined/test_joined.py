@@ -16,6 +16,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke as tailrace
 from tailrace.formats.recognise import dataset_at
+from tailrace.io import guard
 
 GRID = tr.UniformGrid((6, 5, 4), spacing=(0.5, 0.25, 0.1))
 
@@ -199,6 +200,16 @@ def test_files_share_what_is_equal(tmp_path):
     dataset = dataset_at(write(tmp_path / "out", range(20)))
     assert len({id(one._layouts) for one in dataset._files}) == 1
     assert len(pickle.dumps(dataset)) < 20_000
+
+
+@pytest.mark.parametrize("how", ["directory", "glob", "list"])
+def test_a_child_process_looks_first_where_it_is_asked_to(tmp_path, monkeypatch, how):
+    folder = write(tmp_path / "out")
+    path = {"directory": folder, "glob": folder / "*.h5", "list": sorted(folder.iterdir())}[how]
+    looked = []
+    monkeypatch.setattr(guard, "call", lambda path, *_: looked.append(path))
+    check(tr.open(path, guard=True))
+    assert looked == (path if how == "list" else [path])
 
 
 RANKS = """
