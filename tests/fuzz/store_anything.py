@@ -44,8 +44,11 @@ def main() -> int:
             try:
                 kept, refused = anything.run_on_ranks(Path(folder), label, first, many, ranks, LIMIT)
             except (AssertionError, subprocess.TimeoutExpired) as error:
+                print(f"{label}, series {first} and on, on {ranks} ranks: failed", flush=True)
                 return f"{label}, series {first} to {first + many - 1} on {ranks} ranks: {error}"
             count.update(series=many, kept=kept, refused=refused)
+            if told.show:
+                print(f"{label}, series {first} to {first + many - 1} on {ranks} ranks: right", flush=True)
             return ""
 
         failures = [line for line in workers.map(run, pieces) if line]

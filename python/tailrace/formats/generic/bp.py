@@ -51,6 +51,7 @@ class BpDescription:
     blocks: list[dict[str, Rows]] = field(default_factory=list)  # of each step, by the name in the file
     attributes: dict[str, Attribute] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    timed: bool = True  # whether the times are in the files
     ours: bool = False  # a series of Tailrace without its tailrace.json
 
 
@@ -61,7 +62,7 @@ class BpDataset(PartsDataset):
 
     def __init__(self, path: str, found: BpDescription) -> None:
         super().__init__(path)
-        self.steps, self.attributes, self.notes = found.steps, found.attributes, found.notes
+        self.steps, self.attributes, self.notes, self.timed = found.steps, found.attributes, found.notes, found.timed
         self._set_layouts(found.layouts)
         self._scalars, self._blocks = found.scalars, found.blocks
         self.files = sorted(str(one) for one in Path(path).iterdir() if one.is_file())
@@ -208,6 +209,7 @@ def _steps(file: ForeignBp, found: BpDescription, notes: dict[str, None]) -> lis
         if isinstance(value, int | float):
             notes[f"the time is that of the attribute '{name}'"] = None
             return [(numbers[0], float(value))]
+    found.timed = False
     notes["no variable of the steps is known to be their time: the number of the step stands for it"] = None
     return [(one, float(one)) for one in numbers]
 

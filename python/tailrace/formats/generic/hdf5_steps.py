@@ -94,7 +94,8 @@ def _grouped(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     if timeless:
         notes.append(f"{counted(timeless, 'step')} tell no time: the number of the step stands for it")
     first, last = groups[0][1], groups[-1][1]
-    return Guess(steps, f"the groups '{parent}/{first}' to '{parent}/{last}' are taken for steps", notes=notes)
+    said = f"the groups '{parent}/{first}' to '{parent}/{last}' are taken for steps"
+    return Guess(steps, said, notes=notes, timed=not timeless)
 
 
 def _add_family(

@@ -52,7 +52,7 @@ def along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     for name, row in numbers.items():
         for step, value in zip(steps, row, strict=True):
             step.scalars[name.rsplit("/", 1)[-1]] = value
-    return Guess(steps, _said(contents, axis), notes=_units(contents, axis), times=axis.name)
+    return Guess(steps, _said(contents, axis), notes=_units(contents, axis), times=axis.name, timed=bool(axis.name))
 
 
 def _told(contents: Hdf5Contents) -> _Axis | None:

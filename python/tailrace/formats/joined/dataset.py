@@ -71,6 +71,7 @@ class JoinedDataset(Dataset):
             found.share(self._files[0])
         if found.steps:
             self._files.append(found)
+            self.left_out += found.left_out
         else:
             self.left_out.append(f"{path.name} has no step")
 
@@ -97,17 +98,16 @@ class JoinedDataset(Dataset):
         if any(a[0] >= b[0] for a, b in pairwise(self.steps)):
             indices = known if known and alone else range(len(self.steps))
             self.steps = [(index, time) for index, (_, time) in zip(indices, self.steps, strict=True)]
-        if not all(timed):
-            self._number_times(timed, known if alone else [])
         self._first = [0, *accumulate(len(one.steps) for one in self._files)]
         order = "in the order of their times" if all(timed) else "in the order of their names"
         self.notes = [f"{counted(len(self._files), 'file')} as one series, {order}"]
+        if not all(timed):
+            self.notes.append(self._number_times(timed, known if alone else []))
 
-    def _number_times(self, timed: Sequence[bool], numbers: Sequence[int]) -> None:
-        """Numbers stand for the times of files that have none."""
+    def _number_times(self, timed: Sequence[bool], numbers: Sequence[int]) -> str:
+        """Let numbers stand for the times of files that have none; what is to be said of it."""
         without = [Path(one.path).name for one, known in zip(self._files, timed, strict=True) if not known]
         what = "the numbers in their names" if numbers else "their positions"
-        self.left_out_times = f"{_some(without)}: no time is in the file, so {what} stand for the times"
         at, steps = 0, []
         for one, known in zip(self._files, timed, strict=True):
             for _ in one.steps:
@@ -115,6 +115,7 @@ class JoinedDataset(Dataset):
                 steps.append((index, time if known else float(numbers[at] if numbers else at)))
                 at += 1
         self.steps = steps
+        return f"{_some(without)}: no time is in the file, so {what} stand for the times"
 
     # ---- what they have in common ------------------------------------------------------------------------------------
     def _compare(self) -> None:
@@ -124,8 +125,6 @@ class JoinedDataset(Dataset):
         if len(names) > 1:
             several = [f"{count} {name}" for name, count in names.items()]
             self.notes.append(f"the files have several names: {_some(several)}")
-        if any(not one.timed for one in self._files):
-            self.notes.append(self.left_out_times)
         self.attributes = dict(first.attributes)
         differ: dict[str, str] = {}
         for one in self._files[1:]:

@@ -110,6 +110,33 @@ def test_files_without_a_time(tmp_path):
         )
 
 
+def test_files_of_several_steps_without_a_time(tmp_path):
+    """Groups of steps that tell no time: the steps are counted over all files."""
+    for number in range(2):
+        with h5py.File(tmp_path / f"part_{number}.h5", "w") as file:
+            for step in range(3):
+                file[f"Step{step}/u"] = values(3 * number + step)
+    with tr.open(tmp_path / "part_*.h5") as series:
+        assert [(step.index, step.time) for step in series] == [(at, at) for at in range(6)]
+        assert all(np.array_equal(step.read("u"), values(at)) for at, step in enumerate(series))
+        assert "no time is in the file, so their positions stand for the times" in " ".join(series.notes)
+
+
+def test_what_is_damaged_within_a_file_is_told(tmp_path):
+    """A file that an XDMF names is gone."""
+    for number in range(2):
+        with h5py.File(tmp_path / f"s{number}.h5", "w") as file:
+            file["u"], file["v"] = values(number), values(-number)
+        text = f'<Xdmf><Domain><Grid><Time Value="{0.1 * number}"/>'
+        for name, of in (("u", f"s{number}"), ("v", f"{'gone' if number else 's0'}")):
+            text += f'<Attribute Name="{name}"><DataItem Format="HDF">{of}.h5:/{name}</DataItem></Attribute>'
+        (tmp_path / f"s{number}.xmf").write_text(text + "</Grid></Domain></Xdmf>")
+    with tr.open(tmp_path / "s*.xmf") as series:
+        check(series, range(2))
+        assert [sorted(step.names) for step in series] == [["u", "v"], ["u"]]
+        assert any("'v' is left out: the file 'gone.h5' cannot be read" in line for line in series.verify())
+
+
 def test_a_last_file_that_is_cut_off(tmp_path):
     folder = write(tmp_path / "out")
     last = folder / "flow_0003.h5"
