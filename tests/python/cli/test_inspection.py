@@ -164,7 +164,10 @@ def test_the_engine_is_recognised_by_what_is_there(tmp_path):
     write(tmp_path / "odd.h5", engine="raw")
     write(tmp_path / "odd", engine="bp5")
     found = json.loads(tailrace("info", "--json", *sorted(tmp_path.iterdir())).stdout)
-    assert [one["engine"] for one in found] == ["bp5", "raw", "hdf5"]
+    names = [Path(one["path"]).name for one in found]
+    assert names == ["odd", "odd.h5", "odd.name", "odd.name.xdmf2"]  # the last one describes odd.name to ParaView
+    assert [one["engine"] for one in found] == ["bp5", "raw", "hdf5", "xdmf-hdf5"]
+    assert [one["time"] for one in found[3]["steps"]] == [one["time"] for one in found[2]["steps"]]
 
 
 def test_info_of_an_empty_series(tmp_path, engine):
