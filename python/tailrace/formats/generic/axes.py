@@ -101,9 +101,9 @@ def axes_of(dimensions: tuple[Dimension, ...], shape: tuple[int, ...], time: int
 
 
 def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
-    """A grid from the coordinates along x, y and z; None if they do not increase."""
+    """A grid from the coordinates along x, y and z; None if they do not increase, or there are none."""
     for values in along:
-        if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+        if not len(values) or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
             return None
     points = triple(len(values) for values in along)
     lows = [float(values[0]) for values in along]

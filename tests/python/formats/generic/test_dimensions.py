@@ -7,6 +7,7 @@ import xarray as xr
 
 import tailrace as tr
 from helpers.harness.as_click import invoke as tailrace
+from tailrace.formats.generic.axes import grid_of
 
 TIMES = np.array([0.0, 0.25, 0.75])
 X, Y, Z = np.linspace(0, 2, 8, endpoint=False), np.array([0.0, 0.1, 0.4, 1.0]), np.linspace(-1, 1, 5)
@@ -142,6 +143,10 @@ def test_attributes_of_dimensions_that_are_something_else(tmp_path):
             file[f"u{number}"].attrs["DIMENSION_LIST"] = labels
     with tr.open(tmp_path / "s.h5") as series:
         assert all(np.array_equal(series[0].read(f"u{number}"), values(4, 5, 8, salt=number)) for number in range(7))
+
+
+def test_no_places_are_no_grid():
+    assert grid_of([np.zeros(0), X, Z]) is None and grid_of([X, Y, Z]).points == (8, 4, 5)
 
 
 def test_pflotran(tmp_path):
