@@ -17,6 +17,7 @@ from tailrace.io.engines import ENGINES, engine_by_extension, is_stream
 from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
+from . import joined
 from .file_bytes import peek
 from .patterns import is_pattern
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which returns None if the
-# content is not of its formats. "generic" reads all other files that the libraries can read, "joined" many as one.
-FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic", "joined")
+# content is not of its formats. "generic" reads all other files that the libraries can read.
+FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic")
 _CLASSIC = {b"CDF\x01": "netCDF-3", b"CDF\x02": "netCDF-3 with 64-bit offsets", b"CDF\x05": "CDF-5"}
 _BP = "bp"  # the family of engines that write directories of ADIOS2
 
@@ -74,6 +75,8 @@ def dataset_at(path: Path, family: str | None = None, parameters: Mapping[str, s
             found: Dataset | None = import_module(f".{name}", __package__).dataset_at(path, dict(parameters or {}))
             if found is not None:
                 return found
+        if family is None and (many := joined.dataset_at(path, dataset_at, dict(parameters or {}))) is not None:
+            return many
     except (Error, IoError):
         raise
     except OSError as error:
@@ -128,8 +131,7 @@ def _of_list(paths: Sequence[Path], family: str | None, guard: bool) -> Dataset:
         raise InputError(f"a list of {len(paths)} files: the engine '{family}' reads one; to fix this, leave it out")
     for path in paths if guard else ():
         check_in_child(path)
-    found: Dataset = import_module(".joined", __package__).dataset_of(paths, ", ".join(one.name for one in paths[:3]))
-    return found
+    return joined.dataset_of(paths, ", ".join(one.name for one in paths[:3]), dataset_at)
 
 
 def known_and_not_read(path: Path) -> str:
@@ -153,7 +155,7 @@ def refuse_unknown(path: Path) -> None:
         raise InputError(known)
     if path.is_file() and not ours and not engine_at(str(path)):
         raise InputError(
-            f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-2])}, nor HDF5 or BP; to fix this, "
+            f"{path}: is no series of Tailrace, nor a file of {', '.join(FAMILIES[:-1])}, nor HDF5 or BP; to fix this, "
             "name a file or directory of one of these (docs/formats.md says which can be read)"
         )
 

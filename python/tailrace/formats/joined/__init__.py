@@ -8,13 +8,13 @@ from pathlib import Path
 from tailrace.core import InputError
 from tailrace.formats.patterns import is_pattern
 
-from .dataset import JoinedDataset
+from .dataset import Find, JoinedDataset
 from .files import files_at
 
 __all__ = ["dataset_at", "dataset_of"]
 
 
-def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> JoinedDataset | None:
+def dataset_at(path: Path, find: Find, parameters: Mapping[str, str]) -> JoinedDataset | None:
     """The files of a glob, or the numbered files of a directory, as one; None if there are none.
 
     :raises InputError: parameters are given; or the directory has files of several names.
@@ -27,16 +27,17 @@ def dataset_at(path: Path, parameters: Mapping[str, str] | None = None) -> Joine
         return None
     if parameters:
         raise InputError(f"{path}: many files as one series have no parameters; found {', '.join(parameters)}")
-    return dataset_of(files, str(path))
+    return dataset_of(files, str(path), find)
 
 
-def dataset_of(files: Sequence[Path], named: str) -> JoinedDataset:
+def dataset_of(files: Sequence[Path], named: str, find: Find) -> JoinedDataset:
     """These files as one series.
 
+    :param find: see `JoinedDataset`.
     :param named: what the user calls them.
     :raises InputError: there are none, or one is nothing that can be read.
     :raises IoError: a file that is not the last one is damaged.
     """
     if not files:
         raise InputError(f"{named}: no file is given; expected the paths of at least one")
-    return JoinedDataset(list(files), named)
+    return JoinedDataset(list(files), named, find)

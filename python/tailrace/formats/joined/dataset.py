@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -13,8 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tailrace.core import InputError, IoError
-from tailrace.formats import recognise
+from tailrace.core import InputError, IoError, is_series
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
@@ -22,6 +21,8 @@ from tailrace.text import counted
 
 from .files import family, in_order, number_in
 from .ours import SeriesDataset
+
+Find = Callable[[Path, str | None], Dataset | None]
 
 _NUMBER = re.compile(r"[-+.\de]*\d")  # in a note
 _OPEN = 16  # files that stay open after they were read
@@ -33,16 +34,17 @@ class JoinedDataset(Dataset):
 
     :param files: each a series of Tailrace, or a file or directory of another program.
     :param named: what the user calls them.
+    :param find: the dataset of one file, perhaps of a family that is tried alone; None for a series of Tailrace.
     """
 
     plain = True  # other libraries may claim the files as well
 
-    def __init__(self, files: list[Path], named: str) -> None:
+    def __init__(self, files: list[Path], named: str, find: Find) -> None:
         super().__init__(named)
         self._files: list[Dataset] = []
         ordered = sorted(dict.fromkeys(files), key=in_order)
         for path in ordered:
-            self._take(path, last=path == ordered[-1])
+            self._take(path, find, last=path == ordered[-1])
         if not self._files:
             raise IoError(f"{named}: no file of it can be read: {self.left_out[0]}")
         self.format = self._files[0].format  # type: ignore[misc] # that of the files
@@ -53,10 +55,10 @@ class JoinedDataset(Dataset):
         self.files = [file for one in self._files for file in one.files]
         self._recent: list[Dataset] = []
 
-    def _take(self, path: Path, last: bool) -> None:
+    def _take(self, path: Path, find: Find, last: bool) -> None:
         """Add a file; the last one may be incomplete, because its program was killed or still writes it."""
         try:
-            found = self._open(path)
+            found = self._open(path, find)
         except IoError as error:
             if not last:
                 raise IoError(
@@ -75,14 +77,14 @@ class JoinedDataset(Dataset):
         else:
             self.left_out.append(f"{path.name} has no step")
 
-    def _open(self, path: Path) -> Dataset | None:
+    def _open(self, path: Path, find: Find) -> Dataset | None:
         """The dataset of a file; that the program of the first one has written it is tried first."""
         if self._files and not isinstance(self._files[0], SeriesDataset):
             module = type(self._files[0]).__module__.split(".")
             family = module[module.index("formats") + 1]
             with suppress(InputError):
-                return recognise.dataset_at(path, family)
-        return SeriesDataset(path) if recognise.is_series_of_ours(path) else recognise.dataset_at(path)
+                return find(path, family)
+        return find(path, None) or (SeriesDataset(path) if is_series(str(path)) else None)
 
     # ---- order and times ---------------------------------------------------------------------------------------------
     def _set_steps(self) -> None:
