@@ -82,11 +82,11 @@ def _names(file: h5py.File, references: Any) -> tuple[str, ...]:
 
 
 def axes_of(dimensions: tuple[Dimension, ...], shape: tuple[int, ...], time: int = -1) -> Triple | None:
-    """The dimensions along x, y and z, by their names; -1: there is none.
+    """The dimensions along x, y and z, by their names; -1: the array has no such dimension.
 
     Dimensions without a name are components. None: the names do not say which is which.
 
-    :param time: the dimension of the time, which is none of them.
+    :param time: the dimension of the time, which is not x, y or z.
     """
     found: dict[int, int] = {}
     for d, one in enumerate(dimensions):

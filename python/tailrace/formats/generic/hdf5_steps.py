@@ -216,7 +216,7 @@ def _by_scales(
 
 
 def _time_of(one: Array) -> int:
-    """The dimension of the time of an array; -1 if there is none."""
+    """The dimension of the time of an array; -1 if it has no time."""
     return next((d for d, dimension in enumerate(one.dimensions) if set(dimension.names) & set(TIMES)), -1)
 
 

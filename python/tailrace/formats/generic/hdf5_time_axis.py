@@ -23,7 +23,7 @@ _MOST = 1 << 20  # times
 class _Axis:
     """The time of a file: its values, and the dimension of each array that is the time."""
 
-    name: str  # of the dataset with the values; "" if there is none
+    name: str  # of the dataset with the values; "" if no dataset has them
     count: int
     of: dict[str, int]
 
@@ -70,7 +70,7 @@ def _told(contents: Hdf5Contents) -> _Axis | None:
 
 
 def _values_of(contents: Hdf5Contents, dimension: Dimension, count: int) -> str:
-    """The list with the times of a dimension: the first scale that is named as times are; "" if there is none."""
+    """The list with the times of a dimension: its first scale with the name of a time; "" if no list has them."""
     by_name = {name.rsplit("/", 1)[-1]: name for name in dimension.scales}
     first = [by_name[known] for known in TIMES if known in by_name]
     others = [name for name in contents.arrays if name.rsplit("/", 1)[-1] in TIMES]

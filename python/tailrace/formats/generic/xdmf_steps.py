@@ -88,7 +88,7 @@ class XdmfDataset(PartsDataset):
             made.add(name, _parts(place, array, as_list))
 
     def _found(self, item: Element) -> tuple[_Target, Array] | str:
-        """The dataset of an item; else why there is none."""
+        """The dataset of an item; else the reason why it cannot be read."""
         place = _place(item)
         if isinstance(place, str):
             return place
