@@ -34,6 +34,7 @@ class NektarCheckpoint(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.definitions: list[Definition] = []
+        self._numbers: dict[tuple[int, Definition], int] = {}
         self.rows: list[ElementRow] = []
         self.metadata: dict[str, str] = {}
         self.provenance: dict[str, str] = {}
@@ -59,13 +60,15 @@ class NektarCheckpoint(ABC):
     def close(self) -> None:  # noqa: B027 # there may be no open file
         """Close the files; reading opens them again."""
 
-    def number_of(self, definition: Definition) -> int:
-        """The position of a definition in the list. A new definition is appended."""
-        try:
-            return self.definitions.index(definition)
-        except ValueError:
+    def number_of(self, definition: Definition, group: int = 0) -> int:
+        """The position of a definition in the list. A new definition is appended.
+
+        :param group: of HDF5, which tells definitions apart whose elements have their own modes.
+        """
+        number = self._numbers.setdefault((group, definition), len(self.definitions))
+        if number == len(self.definitions):
             self.definitions.append(definition)
-            return len(self.definitions) - 1
+        return number
 
     def damaged(self, place: str, why: object) -> IoError:
         """An error about a place in its files."""

@@ -38,7 +38,7 @@ class Hdf5Checkpoint(NektarCheckpoint):
                 row, definition = EMPTY, self._table.definition(at)
                 if definition is not None:
                     per_field = self._per_field(definition, at, count)
-                    row = ElementRow(self.number_of(definition), count[0], per_field)
+                    row = ElementRow(self.number_of(definition, self._table.group(at)), count[0], per_field)
             except DefinitionError as error:
                 raise self.damaged(f"row {at} of /NEKTAR/DECOMPOSITION", error) from None
             self.rows.append(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import h5py
 import numpy as np
@@ -26,10 +26,14 @@ def datasets(layout: NektarLayout) -> list[str]:
     return [name for name in COLUMNS if name in ("ELEMENTIDS", "DATA") or totals[name]]
 
 
-def group_name(definition: Definition, mixed: bool) -> int:
-    """The number that names the group of a definition: the same for the same definition."""
-    identity = [definition.fields, definition.shape_text, definition.basis, definition.lengths]
-    text = json.dumps([*identity, None if mixed else definition.modes])
+def group_names(definitions: Sequence[Definition]) -> list[int]:
+    """The numbers that name the groups of definitions, one for each: all may be written as MIXORDER, and look alike."""
+    texts = [json.dumps([one.fields, one.shape_text, one.basis, one.lengths, one.modes]) for one in definitions]
+    again = [texts[:at].count(text) for at, text in enumerate(texts)]
+    return [_number_of(text + "\0" * count) for text, count in zip(texts, again, strict=True)]
+
+
+def _number_of(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 
@@ -48,15 +52,12 @@ def make_file(
         for name, text in texts.items():
             group.attrs.create(name, text, dtype=_TEXT)
     bases = bases_of(provenance.get("NektarVersion", ""))
-    for one in layout.definitions:
-        name = str(group_name(one, layout.mixed))
-        if name not in root:
-            _describe(root.create_group(name), one, bases, layout.mixed)
+    names = group_names(layout.definitions)
+    for one, name in zip(layout.definitions, names, strict=True):
+        _describe(root.create_group(str(name)), one, bases, layout.mixed)
     table = np.zeros((len(layout.rows), WIDTH), np.uint64)
     table[:, : len(COLUMNS)] = layout.counts
-    table[:, -1] = [
-        group_name(layout.definitions[row.definition], layout.mixed) if row.elements else 0 for row in layout.rows
-    ]
+    table[:, -1] = [names[row.definition] if row.elements else 0 for row in layout.rows]
     root.create_dataset("DECOMPOSITION", data=table.reshape(-1), dtype="<u8")
     totals = dict(zip(COLUMNS, layout.counts.sum(axis=0).tolist(), strict=True))
     for name in datasets(layout):

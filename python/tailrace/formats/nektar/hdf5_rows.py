@@ -53,6 +53,10 @@ class Hdf5Rows:
         self.fill(row, name, 0, out)
         return out
 
+    def group(self, row: int) -> int:
+        """The number that names the group of a row."""
+        return self._groups[row]
+
     def definition(self, row: int) -> Definition | None:
         """The definition of a row, with its planes; None for a row without elements."""
         if not self.counts[row, 0]:

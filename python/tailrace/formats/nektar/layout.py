@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +49,6 @@ class NektarLayout:
         decomposition: str,
     ) -> None:
         self.definitions: list[Definition] = []
-        self._path = path
         self._names: dict[str, tuple[int, str, int]] = {}  # variable -> definition, kind, field
         self._variables = dict(variables)
         try:
@@ -60,22 +58,9 @@ class NektarLayout:
         except DefinitionError as error:
             raise InputError(f"{path}: no checkpoint of Nektar++ can be made of this: {error}") from None
         self.mixed = any(one.modes is None for one in self.definitions)
-        self._refuse_merged()
         self.counts = np.array([self._count(row) for row in self.rows], np.int64).reshape(-1, len(COLUMNS))
         self.starts = np.zeros_like(self.counts)
         np.cumsum(self.counts[:-1], axis=0, out=self.starts[1:])
-
-    def _refuse_merged(self) -> None:
-        """Raise an InputError for definitions that readers would merge, because their modes are not written."""
-        modes: dict[object, tuple[int, ...] | None] = {}
-        for one in self.definitions if self.mixed else ():
-            without_modes = replace(one, modes=None)
-            if modes.setdefault(without_modes, one.modes) != one.modes:
-                raise InputError(
-                    f"{self._path}: no checkpoint of Nektar++ can be made of this: expected definitions with different "
-                    "fields or bases beside one whose elements have their own modes, found two "
-                    f"{one.shape_text} that differ in their modes only. Convert the variables of one of them"
-                )
 
     # ---- what there is -----------------------------------------------------------------------------------------------
     def _find_definitions(self, scalars: Mapping[str, Scalar]) -> None:

@@ -226,7 +226,7 @@ def xml_checkpoint(path: Path) -> XmlCheckpoint:
 
 def _of_ranks(directory: Path, info: Path, structure: XmlStructure) -> XmlCheckpoint:
     found = XmlCheckpoint(directory)
-    found.metadata, found.provenance, found.files = structure.metadata, structure.provenance, [str(info)]
+    found.metadata, found.provenance, found.files = dict(structure.metadata), structure.provenance, [str(info)]
     ends = []
     names = [name for name, _ in structure.partitions]
     if len(set(names)) < len(names):
@@ -242,8 +242,20 @@ def _of_ranks(directory: Path, info: Path, structure: XmlStructure) -> XmlCheckp
             raise IoError(f"{info}: elements of {name}: {error}") from None
         found.remember_partition(name, expected, found.add_file(path, inner))
         ends.append(len(found.rows))
+        if "Time" not in structure.metadata:  # else Info.xml tells all
+            _take_metadata(found, path, inner.metadata)
     found.even(ends)
     return found
+
+
+def _take_metadata(found: XmlCheckpoint, path: Path, metadata: dict[str, str]) -> None:
+    """Take what the file of a rank says about the whole checkpoint."""
+    for key, text in metadata.items():
+        if found.metadata.setdefault(key, text) != text and key == "Time":
+            raise IoError(
+                f"{path}: its Time is {text[:40]}; expected {found.metadata[key][:40]}, as in the files before it: it "
+                "is of another checkpoint"
+            )
 
 
 def _inside(directory: Path, name: str, info: Path) -> Path:

@@ -74,7 +74,26 @@ class NektarXmlWriter(NektarWriter):
             new.mkdir()
         found = hdf5_checkpoint(self._draft)
         assert found is not None
+        try:
+            self._check_apart(found)
+        except InputError:
+            found.close()
+            raise
         return found
+
+    def _check_apart(self, source: Hdf5Checkpoint) -> None:
+        """Check that readers, who know a definition by its tag, do not take two for one."""
+        assert self.layout is not None
+        known: dict[object, int] = {}
+        for row, ours in zip(source.rows, self.layout.rows, strict=True):
+            if not row.elements:
+                continue
+            own = self.layout.definitions[ours.definition]
+            if known.setdefault((source.definitions[row.definition], own.modes), ours.definition) != ours.definition:
+                raise InputError(
+                    f"{self.path}: two definitions of {own.shape_text} whose elements have their own modes would be "
+                    "one in XML; take the format nektar-hdf5, which keeps them apart, or convert the variables of one"
+                )
 
     def _write_mine(self, directory: Path, source: Hdf5Checkpoint) -> tuple[str, str] | None:
         """Write this rank's file with its share of the rows; None if they have no elements."""

@@ -21,7 +21,7 @@ from tailrace.io.dataset import Dataset
 
 from .auxiliary import auxiliary_at, auxiliary_in
 from .files.hdf5 import has_group, open_hdf5
-from .run.dimensions import dim_of_hdf5, read_dim
+from .run.dimensions import Dimensions, dim_in, dim_of_hdf5, read_dim
 from .run.grid import points_of_hdf5, read_grid_file
 from .run.run import PencilRun, data_above, find_data, read_run, run_in
 from .run.sources import SnapshotSource, snapshots_in, source_at
@@ -51,6 +51,8 @@ def _series(path: Path, data: Path, given: dict[str, str]) -> Dataset | None:
         return None
     hdf5 = [source.path for source in sources if source.is_hdf5]
     run = run_in(data, hdf5)
+    if not hdf5 and not (data / "dim.dat").exists():
+        notes.append(f"dim.dat is missing; the sizes are those of the dim.dat of its {run.dim.ranks} processes.")
     if run.points is None and hdf5:
         with open_hdf5(hdf5[0]) as file:
             run = replace(run, points=points_of_hdf5(file, run.dim))
@@ -91,8 +93,9 @@ def _hdf5_file(path: Path, given: dict[str, str]) -> Dataset | None:
 def _fortran_file(path: Path, source: SnapshotSource, given: dict[str, str]) -> Dataset | None:
     directory = path.absolute().parent
     data = directory.parent
-    if (data / "dim.dat").exists():
-        run = run_in(data)
+    whole = _dim_of_all(data)
+    if whole is not None:
+        run = read_run(data, whole)
         snapshot = FortranSnapshot(run, source)
         if snapshot.is_whole:
             return PencilSnapshots(str(path), run, [snapshot], ghosts_wanted(path, given))
@@ -106,5 +109,16 @@ def _fortran_file(path: Path, source: SnapshotSource, given: dict[str, str]) -> 
     else:
         return None
     made = PencilSnapshots(str(path), run, [FortranSnapshot(run, source)], ghosts_wanted(path, given))
-    made.notes.append(f"This is the part of {directory.name} only; open {data} for the whole.")
+    where = f"open {data} for the whole" if whole else f"{data} has neither a dim.dat nor those of all processes"
+    made.notes.append(f"This is the part of {directory.name} only; {where}.")
     return made
+
+
+def _dim_of_all(data: Path) -> Dimensions | None:
+    """The sizes of a data directory; None if they are not known, as where directories of processes are missing."""
+    try:
+        return dim_in(data)
+    except IoError:
+        if (data / "dim.dat").exists():
+            raise
+        return None

@@ -16,7 +16,7 @@ from .particles.stalkers import Stalkers
 from .planes.averages import averages_at, is_average
 from .planes.numbered import Numbered, is_numbered
 from .planes.slices import is_slice, slices_at
-from .run.run import PencilRun, data_above, find_data, run_in
+from .run.run import PencilRun, data_above, find_data, has_sizes, run_in
 from .time_series import TimeSeriesColumns, is_time_series
 
 _MOST_LISTED = 1000
@@ -83,8 +83,7 @@ def _refuse(path: Path, parameters: Mapping[str, str], known: tuple[str, ...]) -
 def run_beside(path: Path) -> PencilRun | None:
     """The run of the data directory of a file; None if it is not in one, or if no file has the sizes."""
     data = data_above(path)
-    known = data is not None and ((data / "dim.dat").is_file() or (data / "grid.h5").is_file())
-    return run_in(data) if data is not None and known else None
+    return run_in(data) if data is not None and has_sizes(data) else None
 
 
 def auxiliary_in(data: Path) -> list[str]:

@@ -141,6 +141,21 @@ def test_directories_and_old_tags(tmp_path):
         dataset_at(place)
 
 
+def test_the_time_of_a_directory_is_that_of_its_parts_where_info_has_none(tmp_path):
+    place = tmp_path / "a.fld"
+    place.mkdir()
+    for k in range(2):
+        (place / f"P{k:07d}.fld").write_text(xml([row("Triangle", (2, 3), [k], k)]))
+    files = "".join(f'<Partition FileName="P{k:07d}.fld">{k}</Partition>' for k in range(2))
+    (place / "Info.xml").write_text(f"<NEKTAR>{files}</NEKTAR>")
+    data = dataset_at(place)
+    assert data.steps == [(25, 0.25)] and data.notes == []
+    other = xml([row("Triangle", (2, 3), [1], 1)]).replace("<Time>0.25</Time>", "<Time>0.5</Time>")
+    (place / "P0000001.fld").write_text(other)
+    with pytest.raises(IoError, match=r"P0000001\.fld: its Time is 0\.5; expected 0\.25.* another checkpoint"):
+        dataset_at(place)
+
+
 def test_checkpoints_of_one_run_are_a_series(tmp_path):
     for k in (0, 1, 10):
         text = METADATA.replace("0.25", str(0.5 * k))

@@ -96,24 +96,30 @@ def test_what_is_written_has_the_layout_of_nektar(tmp_path):
     assert values is not None and len(values[1]) % 4 == 0
 
 
-def test_definitions_that_would_become_one_are_refused(tmp_path):
+@pytest.mark.parametrize("format", ["nektar-xml", "nektar-hdf5"])
+def test_zones_that_differ_in_their_modes_only_stay_apart(tmp_path, format):
+    """Also beside a zone whose elements have their own modes, where HDF5 has no modes in the definitions."""
     mixed = row("Triangle", [(2, 3), (4, 4)], [5, 2], 8)
-    others = [row("Quadrilateral", modes, [ids], 9) for modes, ids in (((2, 2), 7), ((3, 3), 8))]
-
-    def begin(rows):
-        (tmp_path / "source.fld").write_text(xml(rows))
-        data = dataset_at(tmp_path / "source.fld")
-        writer = writer_of("nektar-xml")(
-            str(tmp_path / "new.fld"), MPI.COMM_SELF, grid=None, attributes=data.attributes, options={}
-        )
-        writer.begin_step(0, 0.0, data.variables(0), data.scalars(0))
-        writer.abandon_step()
-
-    with pytest.raises(InputError, match="found two Quadrilateral that differ in their modes only"):
-        begin([mixed, *others])
-    assert [entry.name for entry in tmp_path.iterdir()] == ["source.fld"]
-    begin([mixed, others[0]])
-    begin(others)
+    zones = [row("Quadrilateral", modes, [7, 8], seed) for modes, seed in (((2, 2), 9), ((3, 3), 10))]
+    source, target, back = (tmp_path / name for name in ("source.fld", "target.fld", "back.fld"))
+    source.write_text(xml([mixed, *zones]))
+    said = tr.convert(source, target, format=format)
+    assert said.verified
+    tr.convert(target, back, format="nektar-hdf5")
+    for path in (target, back):
+        _, found = everything(path)
+        assert found["elements.1"].tolist() == found["elements.2"].tolist() == [[[7], [8]]]
+        for at, zone in enumerate(zones):
+            assert np.array_equal(found[f"v.{1 + at}"].reshape(-1), zone["values"][1])
+    if format == "nektar-hdf5":
+        with h5py.File(target) as file:
+            names = [one for one in file["NEKTAR"] if one.isdigit()]
+            assert [file[f"NEKTAR/{name}"].attrs["NUMMODESPERDIR"] for name in names] == ["MIXORDER"] * 3
+            orders = file["NEKTAR/POLYORDERS"][:].tolist()
+            assert orders == [2, 3, 4, 4, 2, 2, 2, 2, 3, 3, 3, 3]
+        with pytest.raises(InputError, match=r"two definitions of Quadrilateral whose elements .* would be one in XML"):
+            tr.convert(target, tmp_path / "no.fld", format="nektar-xml")
+        assert not (tmp_path / "no.fld").exists()
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path):

@@ -106,6 +106,36 @@ def test_the_part_of_one_process(tmp_path):
     assert same(box_of(found, "bz"), box_of(dataset_at(tmp_path), "bz")[4:8, :, 4:8])
 
 
+@pytest.mark.parametrize("layout", ["dist", "collect", "collect_xy"])
+def test_sizes_are_those_of_the_processes_where_dim_dat_is_missing(tmp_path, layout):
+    made = HandMade(tmp_path / "data").texts()
+    getattr(made, layout)()
+    (tmp_path / "data" / "dim.dat").unlink()
+    found = dataset_at(tmp_path)
+    assert same(box_of(found, "lnrho"), inner(made.fields[3]))
+    assert (
+        f"dim.dat is missing; the sizes are those of the dim.dat of its {math.prod(made.processes)}" in found.notes[0]
+    )
+    assert not found.check(0)
+
+
+def test_the_advice_of_one_process_can_be_followed(tmp_path):
+    HandMade(tmp_path / "data").texts().dist()
+    (tmp_path / "data" / "dim.dat").unlink()
+    part = dataset_at(tmp_path / "data" / "proc3" / "VAR1")
+    assert f"part of proc3 only; open {tmp_path / 'data'} for the whole" in " ".join(part.notes)
+    (tmp_path / "data" / "proc2" / "dim.dat").unlink()
+    part = dataset_at(tmp_path / "data" / "proc3" / "VAR1")
+    assert f"{tmp_path / 'data'} has neither a dim.dat nor those of all processes" in " ".join(part.notes)
+    with pytest.raises(tr.IoError, match=r"data: has no dim\.dat, and the 5 proc\*/dim\.dat do not make \(2, 1, 3\)"):
+        dataset_at(tmp_path)
+    (tmp_path / "data" / "proc2" / "dim.dat").write_text(
+        "     10     15     14      4      0      0\nS\n 3 3 3\n 0 0 1\n"
+    )
+    with pytest.raises(tr.IoError, match=r"proc2/dim\.dat: has other sizes than .*proc0/dim\.dat"):
+        dataset_at(tmp_path)
+
+
 def test_the_layer_of_a_row_of_processes(tmp_path):
     made = HandMade(tmp_path / "data").texts().collect_xy()
     found = dataset_at(tmp_path / "data" / "proc2" / "VAR1")

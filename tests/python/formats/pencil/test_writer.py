@@ -67,6 +67,18 @@ def some_fields(dtype="f8"):
 GRID = UniformGrid(POINTS, (0.5, 0.0, -1.0), (0.25, 0.5, 1.0), boundaries=("periodic",) * 3)
 
 
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [((2, 3, 0), [2, 3, 0]), ((1, 1, 5), [1, 1, 5]), ((8, 2, 0), [2, 0, 0]), ((0, 0, 0), [2, 0, 0])],
+)
+def test_the_numbers_of_fields_are_those_of_the_run(tmp_path, counts, expected):
+    """Also where a snapshot is without the fields that are not integrated, which is how the code writes it."""
+    names = [f"settings/{name}" for name in ("mvar", "maux", "mglobal")]
+    write(tmp_path / "run", some_fields(), GRID, attributes=dict(zip(names, counts, strict=True)))
+    with h5py.File(tmp_path / "run" / "allprocs" / "VAR3.h5") as file:
+        assert [file[name][0] for name in names] == expected
+
+
 @pytest.mark.parametrize(("dtype", "letter"), [("f4", b"S"), ("f8", b"D")])
 def test_fields_of_any_origin_get_ghost_zones_and_a_grid(tmp_path, dtype, letter):
     values = some_fields(dtype)

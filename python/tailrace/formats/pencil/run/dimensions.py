@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,6 +110,32 @@ def _numbers(path: Path, line: int, words: list[str], counts: range) -> list[int
         expected = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
         raise IoError(f"{path}: line {line} is {found!r}; expected {expected} whole numbers")
     return [int(word) for word in words]
+
+
+def dim_in(data: Path) -> Dimensions | None:
+    """The sizes of a data directory: from its `dim.dat`, else from those of its processes; None if none tells.
+
+    :raises IoError: a `dim.dat` is wrong, or those of the processes do not fit together.
+    """
+    if (data / "dim.dat").exists():
+        return read_dim(data / "dim.dat")
+    paths = [path for path in data.glob("proc*/dim.dat") if path.parent.name[4:].isdecimal()]
+    parts = {path: read_dim(path) for path in sorted(paths, key=lambda path: int(path.parent.name[4:]))}
+    places = [part.place for part in parts.values() if part.place is not None]
+    if not places or len(places) < len(parts):
+        return None
+    first = next(iter(parts.values()))
+    for path, part in parts.items():
+        if replace(part, place=first.place) != first:
+            raise IoError(f"{path}: has other sizes than {next(iter(parts))}; expected the same of all processes")
+    processes = triple(max(along) + 1 for along in zip(*places, strict=True))
+    if len(set(places)) != math.prod(processes) or len(places) > len(set(places)):
+        raise IoError(
+            f"{data}: has no dim.dat, and the {len(places)} proc*/dim.dat do not make {processes} processes in x, y, "
+            "z: a directory of a process is missing, or is of another run"
+        )
+    points = triple(n * p for n, p in zip(first.points, processes, strict=True))
+    return _checked(data, replace(first, points=points, processes=processes, place=None))
 
 
 def dim_of_hdf5(file: h5py.File) -> Dimensions | None:

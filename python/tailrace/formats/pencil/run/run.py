@@ -13,7 +13,7 @@ from tailrace.formats.texts import read_text
 from tailrace.grids import Triple
 
 from ..files.hdf5 import open_hdf5
-from .dimensions import Dimensions, dim_of_hdf5, process_place, read_dim
+from .dimensions import Dimensions, dim_in, dim_of_hdf5, process_place, read_dim
 from .grid import Points, read_points
 from .names import field_names
 from .parameters import MOST_BYTES, Value, parse_parameters
@@ -88,14 +88,24 @@ def run_in(data: Path, hdf5: Sequence[Path] = ()) -> PencilRun:
     :param hdf5: files that may have its sizes, too.
     :raises IoError: no file has its sizes, or one of its files is damaged.
     """
-    if (data / "dim.dat").exists():
-        return read_run(data, read_dim(data / "dim.dat"))
+    whole = dim_in(data)
+    if whole is not None:
+        return read_run(data, whole)
     for path in filter(is_hdf5, (*hdf5, data / "grid.h5")):
         with open_hdf5(path) as file:
             dim = dim_of_hdf5(file)
         if dim is not None:
             return read_run(data, dim)
-    raise IoError(f"{data}: has neither a dim.dat nor a HDF5 file with settings: the sizes are not known")
+    raise IoError(
+        f"{data}: has neither a dim.dat, here or of its processes, nor a HDF5 file with settings: the sizes are not "
+        "known"
+    )
+
+
+def has_sizes(data: Path) -> bool:
+    """Whether a file of a data directory has its sizes."""
+    named = (data / name for name in ("dim.dat", "grid.h5"))
+    return any(path.is_file() for path in named) or any(data.glob("proc[0-9]*/dim.dat"))
 
 
 def find_data(path: Path) -> Path | None:

@@ -55,7 +55,9 @@ class PencilSettings:
         self.grid = self._grid(grid or UniformGrid(points))
         self.unit = {name: self._real(f"unit/{name}", 1.0) for name in UNITS}
         counts = {name: self._whole(f"settings/{name}", 0 if name.startswith("m") else 1) for name in _COUNTS}
-        if counts["mvar"] + counts["maux"] + counts["mglobal"] != fields and fields:
+        mvar, maux, mglobal = (counts[name] for name in ("mvar", "maux", "mglobal"))
+        # The code writes the numbers of the run, also where a snapshot is without what is not integrated in time.
+        if fields not in (mvar, mvar + maux, mvar + mglobal, mvar + maux + mglobal) and fields:
             counts |= {"mvar": fields, "maux": 0, "mglobal": 0}
         processes = ("nprocx", "nprocy", "nprocz")
         if any(not counts[name] or n % counts[name] for name, n in zip(processes, points, strict=True)):
