@@ -38,6 +38,9 @@ from .fields.calculus import (
     rotation as rotation,
 )
 from .fields.calculus import (
+    scalar_curl as scalar_curl,
+)
+from .fields.calculus import (
     strain as strain,
 )
 from .fields.distributions import (

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from ..io.names import FIELDS
 from . import scripts
 from .values import (
+    Extent,
     Flag,
     Length,
     OutflowSpeed,
@@ -336,7 +337,7 @@ class BodySection(Section):
     refinement: Annotated[Whole, Field(ge=1, le=1000)] = Field(
         10, description="by how much lines are refined to find where they enter; Xcompact3D's nraf"
     )
-    box: Triple[tuple[Real, Real] | Literal["all"]] | None = Field(
+    box: Triple[Extent] | None = Field(
         None, description='box around it in which the force on it is measured: [from, to] or "all" in x, y and z'
     )
 

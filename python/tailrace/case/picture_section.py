@@ -14,13 +14,13 @@ from .flow_sections import Section, directory_of
 from .output_place import AtSection
 from .scripts import check_function
 from .sections import Rhythm
-from .values import Flag, Name, Real, Text, Whole
+from .values import Flag, Name, Pair, Real, Text, Triple, View, Whole
 
 Pixels = Annotated[Whole, Field(ge=64, le=7680, multiple_of=2)]
 DERIVED = ("lambda2", "divergence")
 _VECTORS = ("u", "vorticity")
 _NAMED = "or an expression, as sqrt(ux**2 + uy**2), or file.py:function of a step"
-Vector3 = tuple[Real, Real, Real]
+Vector3 = Triple[Real]
 
 
 def check_quantity(name: str, info: ValidationInfo) -> None:
@@ -31,7 +31,7 @@ def check_quantity(name: str, info: ValidationInfo) -> None:
     if ".py:" in name:
         check_function(name, directory_of(info))
         return
-    known = [*FIELDS, *DERIVED, *(info.context or {}).get("scalars", ())]
+    known = list(dict.fromkeys([*FIELDS, *DERIVED, *(info.context or {}).get("scalars", ())]))
     for one in names_in(name) if name not in known else ():
         if one not in known:
             near = difflib.get_close_matches(one.lower(), known, n=1, cutoff=0.5)
@@ -60,7 +60,7 @@ class LayerSection(Section):
     at: AtSection | None = Field(None, description="the place of the slice or the arrows, as { z = 1.5 }")
     normal: Vector3 | None = Field(None, description="or the direction across an oblique slice")
     through: Vector3 | None = Field(None, description="a point of an oblique slice; by default the middle of the box")
-    range: tuple[Real, Real] | None = Field(
+    range: Pair[Real] | None = Field(
         None, description="of the colours; by default that of all pictures so far, but for half a percent at each end"
     )
     colours: Text = Field("", description="a colour map of matplotlib; by default RdBu_r for both signs, else viridis")
@@ -140,10 +140,11 @@ class PictureSection(Rhythm):
     name: Name = Field(description="the name of the pictures and of the film")
     layers: list[LayerSection] = Field(min_length=1, description="what is shown")
     out: Text = Field("pictures", description="directory of the pictures and films")
-    size: tuple[Pixels, Pixels] = Field((1280, 720), description="columns and rows, even numbers")
-    view: Literal["corner", "x", "y", "z"] | Vector3 = Field(
+    size: Pair[Pixels] = Field((1280, 720), description="columns and rows, even numbers")
+    view: View = Field(
         "corner",
-        description="from where: from a corner, along an axis without perspective, or the direction towards the camera",
+        description='from where: "corner"; "x", "y" or "z", along an axis without perspective; or the direction '
+        "towards the camera",
     )
     up: Literal["x", "y", "z"] = Field("z", description="the axis that points upwards")
     orbit: Real = Field(0.0, description="degrees by which the camera goes around in a unit of time")

@@ -27,6 +27,7 @@ MOST_STEPS = 2**53  # more, and a step no longer changes the time
 
 SCALAR_SIDES = ("periodic", "no-flux", "deposit", "free", "outflow")
 SIDES = ("periodic", "free-slip", "wall", "inflow", "outflow")
+VIEWS = ("corner", "x", "y", "z")
 
 
 def parse_length(value: Any) -> Any:
@@ -48,6 +49,13 @@ def parse_length(value: Any) -> Any:
     except (ValueError, ZeroDivisionError):
         raise ValueError('must be a number or an expression of numbers, pi, * and /, such as "2*pi"') from None
     return result
+
+
+def _two(value: Any) -> Any:
+    """Two entries. The number is checked here, for the message; the entries are checked later."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError("must be a list of two values")
+    return tuple(value)
 
 
 def _three(value: Any) -> Any:
@@ -144,6 +152,18 @@ def _initial(value: Any, number: Callable[[Any], float]) -> Any:
     return value if isinstance(value, str) else number(value)
 
 
+def _view(value: Any, direction: Callable[[Any], tuple[float, float, float]]) -> Any:
+    if isinstance(value, str) and value not in VIEWS:
+        raise ValueError(f"must be {one_of(VIEWS)}, or the direction towards the camera, a list of three numbers")
+    return value if isinstance(value, str) else direction(value)
+
+
+def _extent(value: Any, ends: Callable[[Any], tuple[float, float]]) -> Any:
+    if isinstance(value, str) and value != "all":
+        raise ValueError('must be "all", or a list of two numbers: from and to')
+    return value if value == "all" else ends(value)
+
+
 def _limits(value: Any) -> Any:
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise ValueError("must be a list of two numbers: the least and the largest value")
@@ -177,20 +197,25 @@ Points = Annotated[Whole, Field(ge=MIN_POINTS)]
 Index = Annotated[Whole, Field(ge=0)]
 Step = Annotated[Whole, Field(ge=1)]
 Length = Annotated[Real, Field(gt=0), BeforeValidator(parse_length)]
+_Entry = TypeVar("_Entry")
+Pair = Annotated[tuple[_Entry, _Entry], BeforeValidator(_two)]
+Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
 if TYPE_CHECKING:
     StepSize = float | Literal["auto"]
     OutflowSpeed = float | Literal["largest", "middle"]
     ScalarInitial = float | str
+    View = Literal["corner", "x", "y", "z"] | tuple[float, float, float]
+    Extent = tuple[float, float] | Literal["all"]
 else:  # a union would name its members in the keys of problems
     StepSize = Annotated[Real, Field(gt=0), WrapValidator(_number_or_auto), PlainSerializer(lambda dt: dt)]
     OutflowSpeed = Annotated[Real, Field(gt=0), WrapValidator(_outflow_speed), PlainSerializer(lambda speed: speed)]
     ScalarInitial = Annotated[Real, WrapValidator(_initial), PlainSerializer(lambda value: value)]
+    View = Annotated[Triple[Real], WrapValidator(_view), PlainSerializer(lambda view: view)]
+    Extent = Annotated[Pair[Real], WrapValidator(_extent), PlainSerializer(lambda extent: extent)]
 Flag = Annotated[bool, Strict()]
 ScalarName = Annotated[Text, AfterValidator(_scalar_name)]
 ScalarLimits = Annotated[tuple[Real, Real], BeforeValidator(_limits), AfterValidator(_rising_limits)]
 Sides = Annotated[str | tuple[str, str], BeforeValidator(_sides)]
 ScalarSides = Annotated[tuple[str | float, str | float], BeforeValidator(_scalar_sides)]
-_Entry = TypeVar("_Entry")
-Triple = Annotated[tuple[_Entry, _Entry, _Entry], BeforeValidator(_three)]
 Times = Annotated[list[Annotated[Real, Field(ge=0)]], Field(min_length=1), AfterValidator(_rising)]
 Parameter = Annotated[str | int | float | bool, BeforeValidator(_parameter)]

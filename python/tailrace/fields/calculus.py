@@ -113,6 +113,28 @@ def curl(v: Vector) -> Vector:
     return Vector(*_combine(terms, list(v)))
 
 
+def scalar_curl(v: Vector) -> Field:
+    """The curl of a vector of two dimensions: its component normal to the plane, dv_y/dx - dv_x/dy in x and y.
+
+    :raises InputError: the grid has several points in all directions, or in one only.
+
+    >>> ops = tr.Operators((16, 24, 1), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
+    >>> vortices = tr.Vector.from_function(ops, lambda x, y, z: (-np.sin(y), np.sin(x), 0.0))
+    >>> x, y, z = vortices.x.coordinates()
+    >>> np.allclose(tr.scalar_curl(vortices), np.cos(x) + np.cos(y), atol=1e-4)
+    True
+    """
+    flat = v.operators.flat
+    if len(flat) != 1:
+        raise InputError(
+            f"a scalar curl is of a plane; the grid has {' x '.join(map(str, v.operators.shape()))} points in x, y, z, "
+            "and one direction must have one point. tr.curl(v) has three components"
+        )
+    d = direction_of(flat)
+    a, b = (d + 1) % 3, (d + 2) % 3
+    return _combine([Term(b, 0, a), Term(a, 0, b, factor=-1.0)], list(v))[0]
+
+
 @overload
 def laplacian(f: Field) -> Field: ...
 @overload

@@ -55,7 +55,7 @@ class Term(NamedTuple):
 class Operators:
     """Sixth-order compact operators (Lele 1992) on one grid. Collective.
 
-    :param nodes: nodes in x, y, z.
+    :param nodes: nodes in x, y, z; one in a periodic direction along which nothing changes, else 8 at least.
     :param lengths: lengths of the box in x, y, z.
     :param boundaries: "periodic", "free-slip" or "dirichlet" per direction; if its two ends differ "lower|upper", as
         "dirichlet|free-slip".
@@ -63,7 +63,7 @@ class Operators:
     :param beta: parameter of the stretching, positive. A smaller beta brings nodes closer together (Laizet and
         Lamballais 2009, section 4.2).
     :param comm: the ranks; this one alone (COMM_SELF) by default.
-    :param rows, cols: the process grid; 0 for slabs.
+    :param rows, cols: the process grid; 0 for slabs, of z, or of y where z has one point.
     :param processes: an existing process grid, instead of `rows` and `cols`.
     :param transpose: how data move between ranks. "auto" is "shared" if all ranks can reach each other's memory, else
         "alltoall".
@@ -104,6 +104,8 @@ class Operators:
             raise InputError(f"operators work in float64 or float32, not {self.dtype}")
         make = Operators64 if self.dtype == np.float64 else Operators32
         self.grid = Grid(nodes, lengths, boundaries, stretching, beta)
+        if self.flat.endswith("z") and not rows and not cols:
+            rows = comm.size
         self.processes = processes or ProcessGrid(comm.py2f(), rows, cols)
         self._made_with: dict[str, Any] = {"transpose": transpose, "interpolation": interpolation}
         if transpose == "auto":
@@ -130,6 +132,11 @@ class Operators:
         """Points of the whole grid in x, y, z. Local."""
         x, y, z = self.core.shape(centred)
         return x, y, z
+
+    @property
+    def flat(self) -> str:
+        """The directions of one point, along which nothing changes: "z" of a flow in x and y, "" in three. Local."""
+        return "".join(axis for axis, count in zip("xyz", self.grid.nodes, strict=True) if count == 1)
 
     def box(self, centred: Centred = NODES) -> tuple[Any, Any]:
         """(start, count) in x, y, z of this rank's part. Local."""

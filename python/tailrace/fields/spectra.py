@@ -51,9 +51,10 @@ def spectrum(f: Field | Vector) -> Spectrum:
     """Energy in shells of wave numbers, E_n = sum over round(|k| / k0) = n of |f_k|^2 / 2, f_k = 1/N sum f exp(-i k x).
 
     k0 = 2 pi / (longest side of the box) is the smallest wave number and the width of the shells, also if the box is
-    not a cube or the spacing differs between directions. For a vector the energies of its components are added. Every
-    mode is in a shell, also the modes in the corners beyond the last full shell, so that the energies add up to
-    <f f> / 2 or <v . v> / 2. Computed in double precision. The mean is in shell 0.
+    not a cube or the spacing differs between directions; a direction of one point has no waves, and its length does not
+    count. For a vector the energies of its components are added. Every mode is in a shell, also those in the corners
+    beyond the last full shell, so that the energies add up to <f f> / 2 or <v . v> / 2. Computed in double precision.
+    The mean is in shell 0.
 
     :raises InputError: a direction is not periodic.
 

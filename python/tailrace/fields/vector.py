@@ -45,6 +45,32 @@ class Vector:
         parts = values(x[None, None, :], y[None, :, None], z[:, None, None])
         return cls(*(Field.from_function(operators, part, parity=polar(d)) for d, part in enumerate(parts)))
 
+    @classmethod
+    def in_plane(cls, x: Field | None = None, y: Field | None = None, z: Field | None = None) -> Vector:
+        """A vector of two dimensions: a component along a direction of one point may be left out, and is zero. Local.
+
+        :raises InputError: a component is left out along which the grid has several points, or all are.
+
+        >>> ops = tr.Operators((16, 12, 1), (2 * np.pi, 2 * np.pi, 1.0), ("periodic",) * 3)
+        >>> u = tr.Field.from_function(ops, lambda x, y, z: -np.sin(y))
+        >>> v = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
+        >>> tr.Vector.in_plane(u, v).z.mean()
+        0.0
+        """
+        given = [part for part in (x, y, z) if part is not None]
+        if not given:
+            raise InputError("a vector needs its components; none is given")
+        flat = given[0].operators.flat
+        for axis, part in zip("xyz", (x, y, z), strict=True):
+            if part is None and axis not in flat:
+                raise InputError(
+                    f"a vector needs its component in {axis}: only along a direction of one point may it be left out "
+                    f"({f'here {flat}' if flat else 'the grid has none'})"
+                )
+        zero = np.zeros_like(given[0].data)
+        parts = ((x, polar(0)), (y, polar(1)), (z, polar(2)))
+        return cls(*(given[0].like(zero, parity=parity) if part is None else part for part, parity in parts))
+
     @property
     def operators(self) -> Operators:
         """The grid and the schemes on it."""

@@ -15,7 +15,7 @@ from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 
 from .curves import Curve
-from .quantities import arrays, field_of
+from .quantities import arrays, field_of, has_velocity
 from .style import AXES, PlotError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _spectrum(found: Field | Vector, name: str, axis: str | None, label: str, no
 def default_field(step: StoredStep, kind: Kind) -> str:
     """The field of which a curve is drawn if the user names none; "" if no field can be drawn."""
     stored = arrays(step)
-    if kind == "spectrum" and all(one in stored for one in ("ux", "uy", "uz")):
+    if kind == "spectrum" and has_velocity(step):
         return "u"
     if kind == "histogram" and "vorticity" in stored:
         return "vorticity"

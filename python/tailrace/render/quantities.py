@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tailrace.core import InputError
 from tailrace.expression import evaluate, is_expression, names_in
 from tailrace.fields.derived import DERIVED
 from tailrace.fields.field import Field
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from tailrace.steps.stored_step import StoredStep
 
-_VELOCITY = ("ux", "uy", "uz")
 _POSITIVE = ("vorticity",)
 
 
@@ -50,7 +50,6 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
 
     :raises PlotError: it does not exist; the message lists all names, and the nearest one.
     """
-    stored = arrays(step)
     if name is None:
         name = default_name(step)
     parts = _parts(step, name)
@@ -60,7 +59,7 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
             raise PlotError(f"{path}: the components {', '.join(parts)} have different points")
         several = len(parts) > 1
         return Quantity(name, shape, several or name in _POSITIVE, lambda box: _magnitude(step, parts, box))
-    if name in DERIVED and all(one in stored for one in _VELOCITY):
+    if name in DERIVED and has_velocity(step):
         values: list[NDArray[Any]] = []
 
         def derived(box: Box | None) -> NDArray[Any]:
@@ -68,7 +67,7 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
                 values.append(np.asarray(DERIVED[name](_velocity(step, name, path))))
             return values[0] if box is None else values[0][_slices(box)]
 
-        return Quantity(name, step.variables[step.stored_name("ux")].shape, name in _POSITIVE, derived)
+        return Quantity(name, stored_shape(step, _components(step, "u")[0]), name in _POSITIVE, derived)
     if is_expression(name):
         return _computed(step, name, path)
     raise PlotError(f"{path}: {unknown('field', name, known_names(step))}")
@@ -103,18 +102,24 @@ def field_of(step: StoredStep, name: str, path: str) -> Field | Vector:
 
     :raises PlotError: it does not exist, or the series does not have its grid.
     """
-    stored = arrays(step)
     parts = _parts(step, name)
     if len(parts) == 1:
         found = step[parts[0]]
         if isinstance(found, Field):
             return found
         raise PlotError(f"{path}: {_why_no_field(step, name)}")
-    if len(parts) == 3:
-        return Vector(*(_on_grid(step, part, path) for part in parts))
-    if name in DERIVED and all(one in stored for one in _VELOCITY):
+    if parts and step.known.problem is not None:
+        raise PlotError(f"{path}: {_why_no_field(step, name)}")
+    if parts:
+        return step.vector(name)
+    if name in DERIVED and has_velocity(step):
         return DERIVED[name](_velocity(step, name, path))
     raise PlotError(f"{path}: {unknown('field', name, known_names(step))}")
+
+
+def has_velocity(step: StoredStep) -> bool:
+    """Whether the velocity is stored, of which a component along a direction of one point may be missing."""
+    return bool(_components(step, "u"))
 
 
 def arrays(step: StoredStep) -> list[str]:
@@ -135,9 +140,9 @@ def known_names(step: StoredStep) -> list[str]:
     """The names of all quantities on points."""
     stored = arrays(step)
     vectors = dict.fromkeys(name[:-2] for name in stored if name[-2:] in ("_1", "_x"))
-    bases = [*step.vectors, *(["u"] if all(one in stored for one in _VELOCITY) else []), *vectors]
+    bases = [*step.vectors, *(["u"] if has_velocity(step) else []), *vectors]
     names = [*stored, *(base for base in bases if len(_parts(step, base)) > 1)]
-    if all(one in stored for one in _VELOCITY) and step.known.problem is None:
+    if has_velocity(step) and step.known.problem is None:
         names += DERIVED
     return list(dict.fromkeys(names))
 
@@ -156,10 +161,19 @@ def _parts(step: StoredStep, name: str) -> list[str]:
         return [name]
     if name in step.vectors:
         return list(step.vectors[name])
-    for ends in ([f"{name}{axis}" for axis in "xyz"], [f"{name}_{axis}" for axis in "xyz"]):
-        if all(one in stored for one in ends):
+    for between in ("", "_"):
+        ends = _components(step, f"{name}{between}")
+        if ends:
             return ends
     return [f"{name}_{number + 1}" for number in range(step.components(name))]
+
+
+def _components(step: StoredStep, start: str) -> list[str]:
+    """The stored components of a vector; empty if one is missing, but along a direction of one point."""
+    stored = arrays(step)
+    there = [f"{start}{axis}" for axis in "xyz" if f"{start}{axis}" in stored]
+    missing = [axis for axis in "xyz" if f"{start}{axis}" not in there]
+    return there if len(there) > 1 and all(axis in step.flat for axis in missing) else []
 
 
 def _magnitude(step: StoredStep, parts: list[str], box: Box | None) -> NDArray[Any]:
@@ -173,14 +187,10 @@ def _magnitude(step: StoredStep, parts: list[str], box: Box | None) -> NDArray[A
 def _velocity(step: StoredStep, name: str, path: str) -> Vector:
     if step.known.problem is not None:
         raise PlotError(f"{path}: '{name}' is derived from the velocity, and {step.known.problem}")
-    return Vector(*(_on_grid(step, one, path) for one in _VELOCITY))
-
-
-def _on_grid(step: StoredStep, name: str, path: str) -> Field:
-    found = step[name]
-    if not isinstance(found, Field):
-        raise PlotError(f"{path}: {_why_no_field(step, name)}")
-    return found
+    try:
+        return step.vector("u")
+    except InputError:
+        raise PlotError(f"{path}: {_why_no_field(step, 'u')}") from None
 
 
 def _why_no_field(step: StoredStep, name: str) -> str:

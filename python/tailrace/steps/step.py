@@ -119,6 +119,11 @@ class Step:
         return self._missed
 
     @property
+    def flat(self) -> str:
+        """The directions in which the grid has one point, as "z"; "" in three dimensions, or if it is not known."""
+        return self.operators.flat
+
+    @property
     def operators(self) -> Operators:
         """The grid, how the ranks share it, and the schemes on it.
 
@@ -189,6 +194,8 @@ class Step:
     def vector(self, name: str) -> Vector:
         """Three fields: for "u" ux, uy, uz; for "vorticity" vorticity_x, _y, _z; else NAME_1, _2, _3. Collective.
 
+        A component along a direction of one point may be missing, and is zero.
+
         :raises InputError: a component is missing, or its grid is not known.
 
         >>> grid = tr.UniformGrid((16, 12, 8), spacing=(0.5, 0.25, 0.25), boundaries=("periodic",) * 3)
@@ -204,6 +211,10 @@ class Step:
         for form in forms:
             if all(one in self for one in form):
                 return Vector(*(self._on_grid(one) for one in form))
+        for form in forms[:2]:
+            there = [one in self for one in form]
+            if any(there) and all(one or axis in self.flat for one, axis in zip(there, "xyz", strict=True)):
+                return Vector.in_plane(*(self._on_grid(one) if one in self else None for one in form))
         best = max(forms, key=lambda form: sum(one in self for one in form))
         missing = [one for one in best if one not in self]
         raise InputError(f"vector '{name}': {self._unknown(missing[0])}")

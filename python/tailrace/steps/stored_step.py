@@ -118,6 +118,15 @@ class StoredStep(Step):
         return self._find_missed()
 
     @property
+    def flat(self) -> str:
+        """The directions in which the grid has one point, as "z"; "" in three dimensions, or if it is not known.
+
+        A plane or a line of a flow is none of these: its grid is that of the whole box, of which it is a part.
+        """
+        grid = self.known.grid
+        return "" if grid is None else "".join(axis for axis, n in zip("xyz", grid.nodes, strict=True) if n == 1)
+
+    @property
     def operators(self) -> Operators:
         """The grid, how the ranks share it, and the schemes on it. Collective at the first access of a series.
 

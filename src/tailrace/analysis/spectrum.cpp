@@ -129,7 +129,9 @@ Shells shell_spectrum(const Grid &grid, const Processes &processes, const std::v
       throw InputError(fmt::format("a spectrum by shells needs periodic directions; {} is {}. Take spectra or "
                                    "correlations along the periodic directions instead",
                                    "xyz"[d], sides_name(grid.boundaries[d])));
-  const double longest = *std::max_element(grid.lengths.begin(), grid.lengths.end());
+  double longest = 0; // a direction of one node has no waves
+  for (int d = 0; d < 3; ++d)
+    longest = std::max(longest, grid.nodes[d] > 1 ? grid.lengths[d] : 0);
   std::array<std::vector<double>, 3> k;
   double farthest = 0, points = 1;
   for (int d = 0; d < 3; ++d) {

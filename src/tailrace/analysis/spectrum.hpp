@@ -10,8 +10,9 @@
 namespace tailrace::analysis {
 
 /// The energy of fields by the length of the wave vector. With f_k = 1/N sum f exp(-i k x), shell n holds the modes
-/// with round(|k| / width) = n, where width = 2 pi / (longest side of the box) is the smallest wave number. The last
-/// shells are in the corners of wave-number space and not full; every mode is in one shell.
+/// with round(|k| / width) = n, where width = 2 pi / (longest side of the box) is the smallest wave number; directions
+/// of one node have no waves, and do not count. The last shells are in the corners of wave-number space and not full;
+/// every mode is in one shell.
 struct Shells {
   double width;
   std::vector<double> energy;      ///< per shell the sum of |f_k|^2 / 2, of all fields together

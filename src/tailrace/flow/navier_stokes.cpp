@@ -14,12 +14,22 @@ using namespace ops;
 
 namespace {
 template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
+
+const Grid &of_three_dimensions(const Grid &grid) {
+  for (int d = 0; d < 3; ++d)
+    if (grid.nodes[d] < Grid::smallest)
+      throw InputError(
+          fmt::format("grid has {} node in {}; the solver computes flows of three dimensions, with at least "
+                      "{} nodes in each",
+                      grid.nodes[d], "xyz"[d], Grid::smallest));
+  return grid;
+}
 } // namespace
 
 template <class T>
 NavierStokes<T>::NavierStokes(const Grid &grid, const FlowOptions &options,
                               std::shared_ptr<const ProcessGrid> processes, TransposeMethod method)
-    : grid_(grid), options_(options), workspace_(std::make_shared<Workspace>()),
+    : grid_(of_three_dimensions(grid)), options_(options), workspace_(std::make_shared<Workspace>()),
       nodes_(Decomposition(processes, grid.nodes), method, workspace_),
       convection_diffusion_{
           ConvectionDiffusion<T>(grid, 0, options.viscosity, options.hyperviscosity[0]),

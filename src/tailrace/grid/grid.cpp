@@ -41,9 +41,10 @@ std::string sides_name(const Sides &sides) {
 Grid::Grid(Index3 n, std::array<double, 3> l, const Boundaries &b, std::optional<Stretching> s)
     : nodes(n), lengths(l), boundaries(b), stretching(s) {
   for (int d = 0; d < 3; ++d) {
-    if (nodes[d] < smallest)
-      throw InputError(
-          fmt::format("grid has {} nodes in {}; the compact schemes need at least {}", nodes[d], "xyz"[d], smallest));
+    if (nodes[d] < smallest && !(nodes[d] == 1 && periodic(d)))
+      throw InputError(fmt::format("grid has {} nodes in {}; the compact schemes need at least {}, or 1 where nothing "
+                                   "changes along a periodic direction",
+                                   nodes[d], "xyz"[d], smallest));
     if (!(lengths[d] > 0) || !std::isfinite(lengths[d]))
       throw InputError(fmt::format("grid length in {} is {}; expected a positive number", "xyz"[d], lengths[d]));
     if ((b[d].lower == Boundary::periodic) != (b[d].upper == Boundary::periodic))

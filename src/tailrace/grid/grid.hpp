@@ -53,7 +53,8 @@ struct Grid {
   std::optional<Stretching> stretching; ///< of y
 
   /// Throws InputError unless there are at least `smallest` nodes per direction, lengths are positive, and only a y
-  /// that is not periodic is stretched.
+  /// that is not periodic is stretched. One node is a periodic direction along which nothing changes: fields of two
+  /// dimensions can be analysed, but not solved for.
   Grid(Index3 nodes, std::array<double, 3> lengths, const Boundaries &boundaries,
        std::optional<Stretching> stretching = {});
 

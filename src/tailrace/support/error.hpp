@@ -9,7 +9,8 @@ namespace tailrace {
 /// it.
 class Error : public std::runtime_error {
 public:
-  using std::runtime_error::runtime_error;
+  /// A NUL in the text is shown as \u0000.
+  explicit Error(const std::string &text);
 };
 
 /// The caller gave an argument that is not valid: a shape, a name, a parameter.

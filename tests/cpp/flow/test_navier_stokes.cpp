@@ -230,6 +230,19 @@ TEST(NavierStokes, RefusesWhatDoesNotFitOnEveryRank) {
   EXPECT_NO_THROW(flow.make_outflow(1, {}, false));
 }
 
+TEST(NavierStokes, RefusesAGridOfTwoDimensionsOnEveryRank) {
+  using enum Boundary;
+  const Grid plane({16, 12, 1}, {1, 1, 1}, {periodic, periodic, periodic});
+  const Processes processes = every_process_grid().back();
+  try {
+    NavierStokes<double>(plane, {0.01}, processes, TransposeMethod::alltoall);
+    FAIL();
+  } catch (const InputError &error) {
+    EXPECT_EQ(std::string(error.what()), "grid has 1 node in z; the solver computes flows of three dimensions, with at "
+                                         "least 8 nodes in each");
+  }
+}
+
 TEST(NavierStokes, RefusesEndsWithoutNeighboursOnEveryRank) {
   using enum Boundary;
   const Grid walls({13, 8, 8}, odd_lengths, {periodic, dirichlet, dirichlet});

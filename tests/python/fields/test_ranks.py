@@ -20,6 +20,13 @@ def test_any_decomposition(ranks, nodes, periodic):
     assert min(counts) > 80
 
 
+@pytest.mark.parametrize("nodes", [(12, 10, 1), (12, 1, 15), (1, 10, 15), (1, 1, 9)])
+@pytest.mark.parametrize("periodic", [True, False])
+def test_directions_of_one_point(ranks, nodes, periodic):
+    counts = ranks.results(field_programs.compare, limit=60, nodes=nodes, periodic=periodic, single=False)
+    assert min(counts) > 80
+
+
 def test_stretched_points(ranks):
     counts = ranks.results(
         field_programs.compare, limit=60, nodes=(12, 10, 15), periodic=False, single=False, stretched=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 
 import numpy as np
@@ -25,7 +26,8 @@ parameters = { wait_for_reader = 60 }
 
 
 def test_a_stream_is_shown(tmp_path):
-    case = cases.write_case(tmp_path, "periodic", steps=4000, dt=1e-4, extra=OUTPUT)
+    # The run lasts until it is stopped: on a busy machine any number of steps may end before the first look.
+    case = cases.write_case(tmp_path, "periodic", steps=1_000_000, dt=1e-7, extra=OUTPUT)
     job = mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path)
     program = StreamProgram(f"sst:{tmp_path / 'stream'}")
     try:
@@ -39,6 +41,7 @@ def test_a_stream_is_shown(tmp_path):
                 run.board.want(wanted)
                 answer = run.board.answer(wanted)
         assert answer.values.shape == (1, 12, 16) and np.ptp(answer.values) > 0
+        mpi_run.kill_session(job, signal.SIGTERM)
         mpi_run.finish(job, 120)
         while run.facts.state != "finished":
             assert time.monotonic() < end + 60
@@ -46,7 +49,8 @@ def test_a_stream_is_shown(tmp_path):
             run.update()
         rows = read_time_series(program.directory / "time_series.csv")
         assert (rows["ux least"] < rows["ux mean"]).all() and (rows["ux mean"] < rows["ux largest"]).all()
-        assert 2 <= len(rows["step"]) <= 4001
+        assert len(rows["step"]) >= 2
     finally:
+        mpi_run.kill_session(job)
         program.close()
     assert not program.directory.exists()

@@ -48,16 +48,16 @@ def make_file(
     root.attrs.create("FORMAT_VERSION", 1, dtype=np.uint32)
     described = root.create_group("Metadata")
     origin = described.create_group("Provenance")
-    for group, texts in ((described, metadata), (origin, provenance)):
+    for place, texts in ((described, metadata), (origin, provenance)):
         for name, text in texts.items():
-            group.attrs.create(name, text, dtype=_TEXT)
+            place.attrs.create(name, text, dtype=_TEXT)
     bases = bases_of(provenance.get("NektarVersion", ""))
-    names = group_names(layout.definitions)
-    for one, name in zip(layout.definitions, names, strict=True):
-        _describe(root.create_group(str(name)), one, bases, layout.mixed)
+    groups = group_names(layout.definitions)
+    for one, group in zip(layout.definitions, groups, strict=True):
+        _describe(root.create_group(str(group)), one, bases, layout.mixed)
     table = np.zeros((len(layout.rows), WIDTH), np.uint64)
     table[:, : len(COLUMNS)] = layout.counts
-    table[:, -1] = [names[row.definition] if row.elements else 0 for row in layout.rows]
+    table[:, -1] = [groups[row.definition] if row.elements else 0 for row in layout.rows]
     root.create_dataset("DECOMPOSITION", data=table.reshape(-1), dtype="<u8")
     totals = dict(zip(COLUMNS, layout.counts.sum(axis=0).tolist(), strict=True))
     for name in datasets(layout):

@@ -18,6 +18,7 @@ STRETCHED = {"stretching": "walls", "beta": 0.4}
 def compare(comm: Any, nodes: list[int], periodic: bool, single: bool, stretched: bool = False) -> int:
     """The results on all process grids equal those of one rank; returns how many results there were."""
     kinds = ("periodic", "dirichlet|free-slip", "periodic") if stretched else PERIODIC if periodic else MIXED
+    kinds = tuple("periodic" if count == 1 else kind for kind, count in zip(kinds, nodes, strict=True))
     more: Any = STRETCHED if stretched else {}
     dtype = np.float32 if single else np.float64
     expected = everything(tr.Operators(nodes, LENGTHS, kinds, dtype=dtype, **more))
@@ -61,7 +62,7 @@ def everything(ops: Any) -> Results:
             for name, one in (("auto", None), ("cross", g)):
                 results[f"{name} {axis}"] = tr.correlation(f, axis, one).values
             results[f"normalised {axis}"] = tr.correlation(f, axis, g, normalise=True).values
-        results[f"plane {axis}"] = tr.plane(f, axis, 3)
+        results[f"plane {axis}"] = tr.plane(f, axis, min(3, ops.shape()[d] - 1))
         results[f"plane at {axis}"] = tr.plane(f, axis, position=0.31)
         results[f"line at {axis}"] = tr.line(f, axis, position=(0.7, 1.1))
         results[f"scheme filter {axis}"] = tr.filter(f, axis)
@@ -94,9 +95,14 @@ def _sampled(ops: Any, f: Any, v: Any) -> Results:
         "probes": tr.Probes(points)(f),
         "probes of a vector": tr.Probes(points)(v),
         "probes on centres": tr.Probes(points)(centred),
-        "plane of centres": tr.plane(centred, "z", 2),
+        "plane of centres": tr.plane(centred, "z", min(2, ops.shape()[2] - 1)),
         "correlation of centres": tr.correlation(centred, "x").values,
     }
+
+
+def shape(comm: Any, nodes: list[int]) -> list[int]:
+    """The shape of this rank's arrays where the process grid is not given."""
+    return list(tr.Operators(nodes, LENGTHS, PERIODIC, comm=comm).local_shape())
 
 
 def wrong(comm: Any) -> list[str]:
