@@ -52,6 +52,7 @@ void bind_foreign(nb::module_ &m) {
       .def(nb::init<const std::string &>(), "path"_a, free)
       .def("steps", &ForeignBp::steps)
       .def("attributes", &ForeignBp::attributes)
+      .def("attributes_in_steps", &ForeignBp::attributes_in_steps, "names"_a, free)
       .def("left_out_attributes", &ForeignBp::left_out_attributes)
       .def("variables", &variables, "step"_a)
       .def("value", &ForeignBp::value, "step"_a, "name"_a, free)

@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from tailrace.core import ForeignBp, IoError, engine_at
 from tailrace.formats.overlaps import rows_in
 from tailrace.formats.recognise import is_foreign_bp
+from tailrace.grids import UniformGrid
 from tailrace.io import guard
 from tailrace.io.values import Attribute, Scalar
 
+from .guess import attributes_of_guess
+from .openpmd_bp import BpIterations, openpmd_iterations
 from .parts import (
     ArrayPart,
     LayoutMaker,
@@ -51,6 +54,9 @@ class BpDescription:
     blocks: list[dict[str, Rows]] = field(default_factory=list)  # of each step, by the name in the file
     attributes: dict[str, Attribute] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)  # of each step, its number in the directory
+    fixed: list[dict[str, Scalar]] = field(default_factory=list)  # of each step, values that are no variables
+    grid: UniformGrid | None = None
     timed: bool = True  # whether the times are in the files
     ours: bool = False  # a series of Tailrace without its tailrace.json
 
@@ -65,6 +71,7 @@ class BpDataset(PartsDataset):
         self.steps, self.attributes, self.notes, self.timed = found.steps, found.attributes, found.notes, found.timed
         self._set_layouts(found.layouts)
         self._scalars, self._blocks = found.scalars, found.blocks
+        self._numbers, self._fixed, self.grid = found.numbers, found.fixed, found.grid
         self.files = sorted(str(one) for one in Path(path).iterdir() if one.is_file())
         self._file: ForeignBp | None = None
 
@@ -74,8 +81,9 @@ class BpDataset(PartsDataset):
 
     def scalars(self, position: int) -> dict[str, Scalar]:
         """See `Dataset`."""
-        values = {name: self._opened().value(position, name) for name in self._scalars[position]}
-        return scalars_of(self.steps[position], values)
+        number = self._numbers[position]
+        values = {name: self._opened().value(number, name) for name in self._scalars[position]}
+        return scalars_of(self.steps[position], values | self._fixed[position])
 
     def close(self) -> None:
         """See `Dataset`."""
@@ -87,12 +95,12 @@ class BpDataset(PartsDataset):
         return self._file
 
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
-        joined = self._blocks[position].get(part.source)
+        number, joined = self._numbers[position], self._blocks[position].get(part.source)
         if joined is None:
-            self._opened().read(position, part.source, part.block, start, values)
+            self._opened().read(number, part.source, part.block, start, values)
             return
-        for number, first, _, place in rows_in(start[0], values.shape[0], enumerate(joined)):
-            self._opened().read(position, part.source, number, [first, *start[1:]], values[place])
+        for block, first, _, place in rows_in(start[0], values.shape[0], enumerate(joined)):
+            self._opened().read(number, part.source, block, [first, *start[1:]], values[place])
 
 
 def describe(path: str) -> BpDescription:
@@ -104,6 +112,19 @@ def describe(path: str) -> BpDescription:
     notes: dict[str, None] = {}
     if left_out:
         notes[f"the attributes {', '.join(left_out)} are complex numbers, or 2^63 and more: they are left out"] = None
+    iterations = None if found.ours else openpmd_iterations(file)
+    if iterations is None:
+        _take_steps(found, file, notes)
+    else:
+        _take_iterations(found, iterations, notes)
+    if found.steps:
+        file.check_values(found.numbers[-1], _MOST_ENDS)
+    found.notes = list(notes)
+    return found
+
+
+def _take_steps(found: BpDescription, file: ForeignBp, notes: dict[str, None]) -> None:
+    """The steps of ADIOS2, as they are."""
     for step in range(file.steps()):
         layout, blocks, scalars, more = _variables(file, step)
         found.layouts.append(layout)
@@ -112,10 +133,21 @@ def describe(path: str) -> BpDescription:
         notes |= dict.fromkeys(more)
     found.attributes = _attributes(file, found.layouts)
     found.steps = _steps(file, found, notes)
-    if found.steps:
-        file.check_values(len(found.steps) - 1, _MOST_ENDS)
-    found.notes = list(notes)
-    return found
+    found.numbers, found.fixed = list(range(len(found.steps))), [{}] * len(found.steps)
+
+
+def _take_iterations(found: BpDescription, iterations: BpIterations, notes: dict[str, None]) -> None:
+    guess = iterations.guess
+    found.numbers, found.grid, found.timed = iterations.numbers, guess.grid, guess.timed
+    found.attributes = attributes_of_guess(iterations.attributes, guess)
+    for step in guess.steps:
+        found.steps.append((step.index, step.time))
+        found.layouts.append(step.made.layout())
+        found.fixed.append(step.scalars)
+        found.scalars.append(())
+        found.blocks.append({})
+    made = [note for step in guess.steps for note in step.made.notes]
+    notes |= dict.fromkeys([guess.note, *guess.notes, *made])
 
 
 def _attributes(file: ForeignBp, layouts: list[StepLayout]) -> dict[str, Attribute]:

@@ -17,6 +17,7 @@ from tailrace.io.values import Attribute
 
 DECODED = (  # the attributes that are of no more use when values are read
     "scale_factor", "add_offset", "_FillValue", "missing_value", "valid_range", "valid_min", "valid_max", "_Unsigned",
+    "unitSI",
 )  # fmt: skip
 
 

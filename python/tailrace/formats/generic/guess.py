@@ -13,11 +13,15 @@ from tailrace.grids import UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
 from .axes import axes_of
+from .decoding import DECODED
 from .hdf5_contents import Array
-from .parts import LayoutMaker, parts_of
+from .parts import LayoutMaker, Names, parts_of, plain_name
 
 # The first of them that a file has is the time.
 TIMES = ("sim_time", "time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
+_OF_HDF5 = (  # what it and netCDF store of dimensions
+    "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+)  # fmt: skip
 
 
 @dataclass
@@ -42,6 +46,22 @@ class Guess:
     notes: list[str] = field(default_factory=list)
     timed: bool = True  # whether the times of the steps are in the file
     times: str = ""  # the list with the times of the steps, if there is one
+
+
+def attributes_of_guess(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:
+    """The attributes of the file under their names; those of arrays of the first step as variable/attribute."""
+    names = Names()
+    result = {names.once(plain_name(name)): value for name, value in known.get("", {}).items()}
+    for step in guess.steps[:1]:
+        for name, part in step.made.parts.items():
+            whole = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
+            for attribute, value in known.get(whole.strip("/"), {}).items():
+                if attribute not in _OF_HDF5 and not (part.decoding and attribute in DECODED):
+                    result[names.once(f"{name}/{plain_name(attribute)}")] = value
+    for attribute, value in known.get(guess.times, {}).items() if guess.times else ():
+        if attribute not in _OF_HDF5:
+            result[names.once(f"time/{plain_name(attribute)}")] = value
+    return result
 
 
 def add_arrays(

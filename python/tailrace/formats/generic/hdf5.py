@@ -11,19 +11,15 @@ from tailrace.core import IoError, is_foreign_file
 from tailrace.formats.file_bytes import HDF5, head
 from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.dataset import Dataset
-from tailrace.io.values import Attribute, Scalar
+from tailrace.io.values import Scalar
 
 from . import blocks
-from .decoding import DECODED
-from .guess import Guess
+from .guess import Guess, attributes_of_guess
 from .hdf5_contents import contents_of
 from .hdf5_steps import guess_steps
 from .hdf5_values import Hdf5Values, opened, words_of
-from .parts import ArrayPart, Names, PartsDataset, plain_name, scalars_of
+from .parts import ArrayPart, PartsDataset, scalars_of
 
-_OF_HDF5 = (  # what it and netCDF store of dimensions
-    "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid", "_Netcdf4Coordinates",
-)  # fmt: skip
 _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of users
 
 
@@ -45,7 +41,7 @@ class Hdf5Dataset(PartsDataset):
                 raise IoError(f"{path}: HDF5 says: {words_of(error)}") from None
         self._values = Hdf5Values(path, contents.sources)
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
-        self.attributes = _attributes(contents.attributes, guess)
+        self.attributes = attributes_of_guess(contents.attributes, guess)
         self.grid, self.places, self.timed = guess.grid, guess.places, guess.timed
         self._take(guess)
         notes = [guess.note, *guess.notes, *contents.notes, *(note for step in guess.steps for note in step.made.notes)]
@@ -68,22 +64,6 @@ class Hdf5Dataset(PartsDataset):
     def _fetch(self, position: int, part: ArrayPart, start: list[int], values: NDArray[Any]) -> None:
         name = part.source if part.source.startswith("/") else f"{self._groups[position]}/{part.source}"
         self._values.fetch(name, start, values)
-
-
-def _attributes(known: dict[str, dict[str, Attribute]], guess: Guess) -> dict[str, Attribute]:
-    """The attributes of the file under their names; those of arrays of the first step as variable/attribute."""
-    names = Names()
-    result = {names.once(plain_name(name)): value for name, value in known.get("", {}).items()}
-    for step in guess.steps[:1]:
-        for name, part in step.made.parts.items():
-            whole = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
-            for attribute, value in known.get(whole.strip("/"), {}).items():
-                if attribute not in _OF_HDF5 and not (part.decoding and attribute in DECODED):
-                    result[names.once(f"{name}/{plain_name(attribute)}")] = value
-    for attribute, value in known.get(guess.times, {}).items() if guess.times else ():
-        if attribute not in _OF_HDF5:
-            result[names.once(f"time/{plain_name(attribute)}")] = value
-    return result
 
 
 def dataset_at(path: Path) -> Dataset | None:

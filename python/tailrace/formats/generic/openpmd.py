@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import h5py
 
 from tailrace.grids import UniformGrid, triple
-from tailrace.io.placement import Stored
 from tailrace.io.values import Attribute, Scalar
 
+from .decoding import Decoding
 from .guess import Guess, GuessedStep
 from .hdf5_contents import Array, Hdf5Contents
 from .parts import ArrayPart, LayoutMaker, parts_of
+
+SAID = "values, places and times are in units of the SI: times unitSI, gridUnitSI and timeUnitSI"
 
 
 def openpmd_steps(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
@@ -21,7 +25,7 @@ def openpmd_steps(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     version = root.get("openPMD")
     if not isinstance(version, str):
         return None
-    base = str(root.get("basePath", "/data/%T/")).split("%T")[0].strip("/")
+    base = base_of(root)
     numbers = {
         int(name)
         for group in contents.attributes
@@ -29,15 +33,23 @@ def openpmd_steps(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     }
     if not numbers:
         return None
-    meshes = str(root.get("meshesPath", "meshes/")).strip("/")
-    steps = [_iteration(contents, base, number, meshes) for number in sorted(numbers)]
-    note = f"openPMD {version}: the iterations in '/{base}' are the steps; values are as stored, not times unitSI"
-    return Guess(steps, note, _grid(contents, steps, meshes))
+    steps = [iteration(contents, f"{base}/{number}", number) for number in sorted(numbers)]
+    note = f"openPMD {version}: the iterations in '/{base}' are the steps; {SAID}"
+    return Guess(steps, note, grid_of(contents, steps))
 
 
-def _iteration(contents: Hdf5Contents, base: str, number: int, meshes: str) -> GuessedStep:
-    group = f"{base}/{number}"
-    about = contents.attributes.get(group, {})
+def base_of(root: Mapping[str, Attribute]) -> str:
+    """The group of the iterations."""
+    return str(root.get("basePath", "/data/%T/")).split("%T")[0].strip("/")
+
+
+def _meshes_of(contents: Hdf5Contents) -> str:
+    return str(contents.attributes[""].get("meshesPath", "meshes/")).strip("/")
+
+
+def iteration(contents: Hdf5Contents, group: str, number: int) -> GuessedStep:
+    """The step that a group is. Its time is its number if it tells none."""
+    about, meshes = contents.attributes.get(group, {}), _meshes_of(contents)
     time, unit = about.get("time"), about.get("timeUnitSI", 1.0)
     known = isinstance(time, int | float) and isinstance(unit, int | float)
     made = LayoutMaker()
@@ -49,24 +61,21 @@ def _iteration(contents: Hdf5Contents, base: str, number: int, meshes: str) -> G
         if name == x and len(name) > 2 and name[-2] == "_" and y in made.parts and z in made.parts:
             vectors[name[:-2]] = (x, y, z)
     made.vectors |= vectors
-    scalars = _constants(contents, group)
+    scalars = _constants(contents, group, meshes)
     return GuessedStep(number, float(time) * float(unit) if known else float(number), group, made, scalars)  # type: ignore[arg-type]
 
 
 def _add(made: LayoutMaker, contents: Hdf5Contents, name: str, one: Array, meshes: str) -> None:
     inner = name.removeprefix(f"{meshes}/") if name.startswith(f"{meshes}/") else None
     ours = (inner if inner is not None else name.removeprefix("particles/")).replace("/", "_")
-    parts = parts_of(name, one.dtype, one.shape)
-    labels = _labels(contents, one.name) if inner is not None else None
-    if labels is not None and not isinstance(parts, str) and len(labels) == len(one.shape) <= 3:
-        axes = triple(labels.index(axis) if axis in labels else -1 for axis in "xyz")
-        if sorted(d for d in axes if d >= 0) == list(range(len(one.shape))):
-            dtype = parts_of(name, one.dtype, (1,))
-            assert not isinstance(dtype, str)
-            shape = triple(one.shape[d] if d >= 0 else 1 for d in axes)
-            stored = Stored(dtype[""].stored.dtype, shape, False)
-            parts = {"": ArrayPart(name, one.dtype.str, one.shape, stored, axes)}
-    made.add(ours, parts)
+    unit = contents.attributes.get(one.name, {}).get("unitSI", 1.0)
+    scaled = isinstance(unit, int | float) and math.isfinite(unit) and unit not in (0, 1) and one.dtype.kind in "fiu"
+    decoding = Decoding(scale=float(unit)) if scaled else one.decoding  # type: ignore[arg-type] # a number
+    labels, axes = _labels(contents, one.name) if inner is not None else None, None
+    if labels is not None and len(labels) == len(one.shape) <= 3:
+        found = triple(labels.index(axis) if axis in labels else -1 for axis in "xyz")
+        axes = found if sorted(d for d in found if d >= 0) == list(range(len(one.shape))) else None
+    made.add(ours, parts_of(name, one.dtype, one.shape, axes=axes, decoding=decoding))
 
 
 def _labels(contents: Hdf5Contents, name: str) -> list[str] | None:
@@ -80,19 +89,20 @@ def _labels(contents: Hdf5Contents, name: str) -> list[str] | None:
     return None
 
 
-def _constants(contents: Hdf5Contents, group: str) -> dict[str, Scalar]:
+def _constants(contents: Hdf5Contents, group: str, meshes: str) -> dict[str, Scalar]:
     """Records with one value everywhere, which openPMD stores as an attribute."""
     found: dict[str, Scalar] = {}
     for name, about in contents.attributes.items():
         value: Attribute | None = about.get("value")
         if name.startswith(f"{group}/") and "shape" in about and isinstance(value, int | float | str):
-            short = name[len(group) + 1 :].removeprefix("meshes/").removeprefix("particles/")
+            short = name[len(group) + 1 :].removeprefix(f"{meshes}/").removeprefix("particles/")
             found[short] = value
     return found
 
 
-def _grid(contents: Hdf5Contents, steps: list[GuessedStep], meshes: str) -> UniformGrid | None:
+def grid_of(contents: Hdf5Contents, steps: list[GuessedStep]) -> UniformGrid | None:
     """The grid of the first three-dimensional mesh with known spacing."""
+    meshes = _meshes_of(contents)
     for name, part in steps[0].made.parts.items():
         whole = f"{steps[0].group}/{part.source}"
         if part.stored.is_list or not part.source.startswith(f"{meshes}/") or name.count("/"):

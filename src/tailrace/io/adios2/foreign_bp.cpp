@@ -128,6 +128,13 @@ template <class T> std::optional<Attribute> attribute_of(const std::vector<T> &v
   }
 }
 
+/// An attribute by its name; none if it does not exist, or has no type or value of ours.
+std::optional<Attribute> attribute_in(adios2::IO &io, const std::string &name) {
+  std::optional<Attribute> found;
+  with_named(io.AttributeType(name), [&]<class T>(T) { found = attribute_of(io.InquireAttribute<T>(name).Data()); });
+  return found;
+}
+
 } // namespace
 
 struct ForeignBp::State {
@@ -310,10 +317,27 @@ Attributes ForeignBp::attributes() const {
   Attributes result;
   state_->attempt(fmt::format("read attributes of {}", state_->path), [&] {
     for (const auto &[name, about] : state_->io.AvailableAttributes())
-      with_named(state_->io.AttributeType(name), [&, &key = name]<class T>(T) {
-        if (auto found = attribute_of(state_->io.InquireAttribute<T>(key).Data()))
-          result[key] = std::move(*found);
-      });
+      if (auto found = attribute_in(state_->io, name))
+        result[name] = std::move(*found);
+  });
+  return result;
+}
+
+std::vector<Attributes> ForeignBp::attributes_in_steps(const std::vector<std::string> &names) const {
+  std::vector<Attributes> result;
+  state_->attempt(fmt::format("read attributes of the steps of {}", state_->path), [&] {
+    adios2::IO io = state_->adios->DeclareIO("steps");
+    io.SetEngine(fmt::format("BP{}", bp::version(state_->path)));
+    adios2::Engine engine = io.Open(state_->path, adios2::Mode::Read);
+    while (result.size() < state_->engine.Steps() &&
+           engine.BeginStep(adios2::StepMode::Read, 0) == adios2::StepStatus::OK) {
+      result.emplace_back();
+      for (const std::string &name : names)
+        if (auto found = attribute_in(io, name))
+          result.back()[name] = std::move(*found);
+      engine.EndStep();
+    }
+    state_->adios->RemoveIO("steps");
   });
   return result;
 }

@@ -29,6 +29,8 @@ public:
 
   std::size_t steps() const;
   Attributes attributes() const; ///< several texts are joined by ", "
+  /// These attributes as they are in each step: a program may change them, and `attributes` has the last ones.
+  std::vector<Attributes> attributes_in_steps(const std::vector<std::string> &names) const;
   /// The names of the attributes that `attributes` leaves out: complex numbers, and those from 2^63 on.
   std::vector<std::string> left_out_attributes() const;
   /// The variables of a step, in the order of their names.

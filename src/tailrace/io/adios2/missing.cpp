@@ -30,6 +30,7 @@ ForeignBp::ForeignBp(const std::string &) { refuse("bp5"); }
 ForeignBp::~ForeignBp() = default;
 std::size_t ForeignBp::steps() const { return 0; }
 Attributes ForeignBp::attributes() const { return {}; }
+std::vector<Attributes> ForeignBp::attributes_in_steps(const std::vector<std::string> &) const { return {}; }
 std::vector<std::string> ForeignBp::left_out_attributes() const { return {}; }
 std::vector<ForeignVariable> ForeignBp::variables(std::size_t) { return {}; }
 Scalar ForeignBp::value(std::size_t, const std::string &) { return {}; }

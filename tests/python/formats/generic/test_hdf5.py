@@ -158,7 +158,7 @@ def test_openpmd(open_file):
             for i, axis in enumerate("xyz"):
                 field[axis] = U + 100 * i + n
             group["meshes/rho"] = U[0]
-            group["meshes/rho"].attrs["axisLabels"] = np.array(["z", "x"], "S")
+            group["meshes/rho"].attrs.update({"axisLabels": np.array(["z", "x"], "S"), "unitSI": 4.0})
             group["particles/e/position/x"] = np.arange(7.0)
             constant = group.create_group("particles/e/charge")
             constant.attrs.update({"value": -1.5, "shape": [7]})
@@ -168,7 +168,8 @@ def test_openpmd(open_file):
     assert found.variables(0)["E_x"].shape == (3, 4, 5)  # the slowest index is that of x
     assert np.array_equal(read(found, 1, "E_y", Box((1, 0, 2), (2, 4, 2))), (U + 110)[1:3, :, 2:4].T)
     assert found.vectors(0) == {"E": ("E_x", "E_y", "E_z")}
-    assert np.array_equal(read(found, 0, "rho"), U[0][:, None, :])
+    assert np.array_equal(read(found, 0, "rho"), 4 * U[0][:, None, :])
+    assert "'meshes/rho' is decoded by its attributes: value = 4 * stored + 0" in found.notes
     assert read(found, 0, "e_position_x").size == 7
     assert found.scalars(0) == {"e_charge": -1.5}
     assert found.grid == UniformGrid((3, 4, 5), (1.0, 2.0, 3.0), (0.1, 0.2, 0.3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 from . import block_files, nektar_files, xcompact3d_files
 from .pencil_runs import HandMade
 
+DATA = Path(__file__).parents[3] / "data"  # of what these cannot make
 TIMES = (0.0, 0.25, 0.75)
 
 
@@ -126,6 +128,10 @@ def _openpmd_files(folder: Path) -> Path:
     return folder
 
 
+def _openpmd_bp(folder: Path) -> Path:
+    return Path(shutil.copytree(DATA / "openpmd" / "groups.bp", folder))
+
+
 def _vtkhdf(file: h5py.File) -> None:
     group = file.create_group("VTKHDF")
     group.attrs.update({"Version": [2, 0], "Type": np.bytes_("ImageData"), "WholeExtent": [0, 5, 0, 4, 0, 3]})
@@ -198,6 +204,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "netCDF-4, packed": _in_hdf5(_netcdf, "t2m.nc"),
     "openPMD, one file": _in_hdf5(_openpmd, "data.h5"),
     "openPMD, a file for each iteration": _openpmd_files,
+    "openPMD, a BP directory": _openpmd_bp,
     "VTKHDF, an image": _in_hdf5(_vtkhdf, "image.vtkhdf"),
     "XDMF with HDF5, of FEniCS": _xdmf,
     "PFLOTRAN": _in_hdf5(_pflotran, "pflotran.h5"),
