@@ -28,7 +28,7 @@ import numpy as np
 from damages import damage
 
 import tailrace as tr
-from helpers.inputs import block_files
+from helpers.inputs import block_files, vtk_files
 from tailrace.text import visible
 
 ALLOWED = (tr.Error, OSError, ValueError)
@@ -177,11 +177,60 @@ def single(folder: Path, dice: random.Random) -> Path:
     return folder / "a.h5"
 
 
+def openpmd(folder: Path, dice: random.Random) -> Path:
+    """Iterations whose attributes and arrays are something else, or gone."""
+    path = folder / "data.h5"
+    with h5py.File(path, "w") as file:
+        for name, value in (("openPMD", "1.1.0"), ("basePath", "/data/%T/"), ("meshesPath", "meshes/")):
+            if dice.random() < 0.9:
+                file.attrs[name] = value if dice.random() < 0.9 else dice.choice(VALUES)
+        for _ in range(dice.randint(0, 3)):
+            group = file.require_group(f"data/{dice.choice(('0', '5', '100', 'x', '9' * 30))}")
+            for name in ("time", "timeUnitSI"):
+                group.attrs[name] = dice.choice((1.5, *VALUES))
+            for record in ("E/x", "E/y", "E/z", "rho")[: dice.randint(0, 4)]:
+                shape = tuple(dice.choice((0, 1, 2, 3)) for _ in range(dice.randint(0, 4)))
+                if f"meshes/{record}" not in group:
+                    group[f"meshes/{record}"] = _array(shape, np.dtype(dice.choice(TYPES)), dice)
+                for name in (
+                    "unitSI",
+                    "axisLabels",
+                    "dataOrder",
+                    "gridSpacing",
+                    "gridGlobalOffset",
+                    "gridUnitSI",
+                    "shape",
+                ):
+                    labels = ("z,y,x", "x", ["x", "y", "z"], [0.1, 0.2, 0.3])
+                    if dice.random() < 0.5:
+                        group[f"meshes/{record}"].attrs[name] = dice.choice((*labels, *VALUES))
+    return path
+
+
+def vtk(folder: Path, dice: random.Random) -> Path:
+    """A file, or pieces, that VTK wrote, and that is damaged or says something else."""
+    stretched, form = dice.random() < 0.5, dice.choice(vtk_files.FORMS)
+    if dice.random() < 0.3:
+        path = vtk_files.write_pieces(folder, stretched=stretched)
+    else:
+        path = vtk_files.write(folder / f"a.vt{'r' if stretched else 'i'}", form=form, stretched=stretched)
+    changed = dice.choice(sorted(folder.iterdir()))
+    raw = changed.read_bytes()
+    for _ in range(dice.randint(0, 2)):
+        words = (b"0 5", b"Float64", b"appended", b"binary", b"ascii", b"raw", b"base64", b'"3"', b"UInt64", b"0", b"1")
+        old = dice.choice(words)
+        raw = raw.replace(old, dice.choice((*words, b"-1", b"", b"99999999999", b"9 2")), dice.choice((1, 1, -1)))
+    changed.write_bytes(damage(raw, dice) if dice.random() < 0.5 else raw)
+    return path
+
+
 KINDS: dict[str, Callable[[Path, random.Random], Path]] = {
     "hdf5": single,
     "xdmf": xdmf,
     "directory": directory,
     "blocks": blocks,
+    "openpmd": openpmd,
+    "vtk": vtk,
 }
 
 

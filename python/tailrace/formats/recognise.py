@@ -18,7 +18,7 @@ from tailrace.io.placement import Box
 from tailrace.parallel import on_root
 
 from . import joined
-from .file_bytes import peek
+from .known import known_and_not_read
 from .patterns import is_pattern
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # Each is a package here with the function `dataset_at(path, parameters) -> Dataset | None`, which returns None if the
 # content is not of its formats. "generic" reads all other files that the libraries can read.
 FAMILIES: tuple[str, ...] = ("xcompact3d", "pencil", "nektar", "sion", "vtk", "generic")
-_CLASSIC = {b"CDF\x01": "netCDF-3", b"CDF\x02": "netCDF-3 with 64-bit offsets", b"CDF\x05": "CDF-5"}
 _BP = "bp"  # the family of engines that write directories of ADIOS2
 
 
@@ -132,17 +131,6 @@ def _of_list(paths: Sequence[Path], family: str | None, guard: bool) -> Dataset:
     for path in paths if guard else ():
         check_in_child(path)
     return joined.dataset_of(paths, ", ".join(one.name for one in paths[:3]), dataset_at)
-
-
-def known_and_not_read(path: Path) -> str:
-    """What a file is, and what to do, if it is of a known format that is not read; else ""."""
-    kind = _CLASSIC.get(peek(path, 4)) if path.is_file() else None
-    if kind is None:
-        return ""
-    return (
-        f"{path}: is {kind}, netCDF's classic format, which is not read; netCDF-4, on HDF5, is. To fix this: "
-        f"nccopy -k nc4 {path.name} {path.stem}-4.nc"
-    )
 
 
 def refuse_unknown(path: Path) -> None:

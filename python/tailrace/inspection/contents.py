@@ -18,11 +18,11 @@ import numpy as np
 from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.flow import checkpoint
+from tailrace.formats.known import known_and_not_read
 from tailrace.formats.patterns import is_pattern, matches
 from tailrace.formats.recognise import (
     format_in_child,
     is_series_of_ours,
-    known_and_not_read,
     open_dataset,
     series_of_run,
 )

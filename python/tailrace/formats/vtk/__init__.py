@@ -1,4 +1,4 @@
-"""VTK's own XML files: a collection of steps (`.pvd`), images (`.vti`) and rectilinear grids (`.vtr`).
+"""VTK's own XML files: a collection of steps (`.pvd`), images (`.vti`) and rectilinear grids (`.vtr`), also in pieces.
 
 https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html
 """
@@ -13,7 +13,7 @@ from tailrace.io.dataset import Dataset
 
 from .dataset import VtkSteps
 
-_ENDINGS = (".pvd", ".vti", ".vtr")
+_ENDINGS = (".pvd", ".vti", ".vtr", ".pvti", ".pvtr")
 
 
 def dataset_at(path: Path, parameters: dict[str, str]) -> Dataset | None:

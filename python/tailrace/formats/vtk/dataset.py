@@ -1,193 +1,152 @@
-"""Read VTK's XML files whose values follow the text as they are: those that we write, and what VTK writes so."""
+"""Read VTK's XML files: images and rectilinear grids, in one file or in pieces, and collections of steps."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import IoError
-from tailrace.formats.file_bytes import head
-from tailrace.formats.flat_array import FlatArray
-from tailrace.formats.xml_text import parse_xml, xml_of
-from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
+from tailrace.formats.xml_text import parse_xml
+from tailrace.grids import Triple, UniformGrid
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
-from .layout import INDEX, TIME, TYPES
+from .file import VtkFile
+from .grid_parts import GridParts, JoinedArray
+from .layout import INDEX, TIME, vectors_of
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+_MOST = 64 << 20  # bytes of a text that names files
+_OURS = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64"}
+_PARALLEL = {".pvti": "PImageData", ".pvtr": "PRectilinearGrid"}
 
-_FEW, _MOST = 1 << 16, 64 << 20  # bytes of a text
-_MOST_VALUES = 1 << 40
-_DTYPES = {theirs: ours for ours, theirs in TYPES.items()}
-_APPENDED = re.compile(rb"<AppendedData[^>]*>\s*_")
-_KINDS = ("ImageData", "RectilinearGrid")
+
+class _Step(NamedTuple):
+    number: int
+    time: float
+    grid: UniformGrid
+    arrays: dict[str, JoinedArray]
+    lists: frozenset[str]
+    vectors: dict[str, tuple[str, str, str]]
 
 
 class VtkSteps(Dataset):
-    """The steps of a collection, or one file as one step."""
+    """The steps of a collection, or one file, of one or several pieces, as one step."""
 
     format = "vtk"
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
-        root = parse_xml(path, _MOST) if path.suffix == ".pvd" else None
-        files: list[tuple[float | None, Path]] = [(None, path)]
-        if root is not None:
-            files = [(_real(path, one, "timestep"), _beside(path, one)) for one in root.iter("DataSet")]
         self.files = [str(path)]
-        self._arrays: list[dict[str, FlatArray]] = []
-        self._lists: list[frozenset[str]] = []
-        for number, (time, file) in enumerate(files):
-            step = _File(file)
-            index = int(step.numbers.get(INDEX, number))
-            self.steps.append((index, step.numbers.get(TIME, float(number)) if time is None else time))
-            self._arrays.append(step.arrays)
-            self._lists.append(step.lists)
-            self.notes += [note for note in step.notes if note not in self.notes]
-            self.grid = self.grid or step.grid
-            if file != path:
-                self.files.append(str(file))
+        self._steps: list[_Step] = []
+        for number, (time, files) in enumerate(_files_of(path)):
+            step = self._step(path, files, number, time)
+            self._steps.append(step)
+            self.steps.append((step.number, step.time))
+            self.files += [str(file) for file in files if str(file) not in self.files]
+        self.grid = next((step.grid for step in self._steps), None)
+
+    def _step(self, path: Path, files: list[Path], number: int, time: float | None) -> _Step:
+        found = [VtkFile(inner) for file in files for inner in self._parts_of(file)]
+        numbers = found[0].numbers
+        whole = GridParts(files[0] if len(files) == 1 else path, [piece for file in found for piece in file.pieces])
+        arrays: dict[str, JoinedArray] = {}
+        vectors: dict[str, tuple[str, str, str]] = {}
+        for on_cells in (False, True):
+            shape = tuple(max(1, n - 1) for n in whole.points) if on_cells else whole.points
+            known = whole.arrays(on_cells)
+            ours = set(vectors_of({name: Stored("float64", whole.points, False) for name in known}))
+            for name, (columns, parts) in known.items():
+                if columns == 1:
+                    _once(arrays, name, JoinedArray(_three(shape), 0, parts))
+                elif name not in ours:  # else its components are there too
+                    names = [f"{name}_{'xyz'[c] if columns == 3 else c}" for c in range(columns)]
+                    names = [_once(arrays, one, JoinedArray(_three(shape), c, parts)) for c, one in enumerate(names)]
+                    if columns == 3:
+                        vectors[name] = names[0], names[1], names[2]
+        before = set(arrays)
+        for name, one in found[0].lists.items():
+            rows = one.shape[1]
+            for column in range(one.columns):
+                label = name if one.columns == 1 else f"{name}_{column}"
+                _once(arrays, label, JoinedArray((1, rows, 1), column, (((0, 0, 0), one),)))
+        self.notes += [note for file in found for note in file.notes if note not in self.notes]
+        index = int(numbers.get(INDEX, number))
+        time = numbers.get(TIME, float(number)) if time is None else time
+        return _Step(index, time, whole.grid, arrays, frozenset(set(arrays) - before), vectors)
+
+    def _parts_of(self, file: Path) -> list[Path]:
+        """The files of the pieces of a parallel file."""
+        kind = _PARALLEL.get(file.suffix)
+        if kind is None:
+            return [file]
+        root = parse_xml(file, _MOST)
+        pieces = root.findall(f"{kind}/Piece")
+        if not pieces:
+            raise IoError(f"{file}: expected a <{kind}> with <Piece>, found none")
+        parts = [_beside(file, one.get("Source", ""), (file.suffix.replace("p", ""),)) for one in pieces]
+        self.files += [str(one) for one in parts]
+        return parts
 
     def variables(self, position: int) -> dict[str, Stored]:
         """Types and shapes."""
-        lists = self._lists[position]
+        step = self._steps[position]
         return {
-            name: Stored(np.dtype(one.dtype).name, one.shape, name in lists)
-            for name, one in self._arrays[position].items()
+            name: Stored(_OURS.get(one.dtype.name, one.dtype.name), one.shape, name in step.lists)
+            for name, one in step.arrays.items()
         }
+
+    def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
+        """The arrays of three components, which are variables of their own."""
+        return self._steps[position].vectors
 
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a variable."""
         try:
-            self._arrays[position][name].read(box, out)
+            self._steps[position].arrays[name].read(box, out)
         except OSError as error:
+            if isinstance(error, IoError):
+                raise
             raise IoError(f"{self.path}: {name} cannot be read: {error}") from None
 
 
-class _File:
-    """What one file has."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        for most in (_FEW, _MOST):  # most texts are short, and all behind them are values
-            found = _APPENDED.search(text := head(path, most))
-            if found is not None:
-                break
-        if found is None:
-            raise self._unknown("no <AppendedData>")
-        root = xml_of(path, text[: found.end() - 1] + b"</AppendedData></VTKFile>")
-        kind = root.get("type", "")
-        grid = root.find(kind) if kind in _KINDS else None
-        pieces = [] if grid is None else grid.findall("Piece")
-        if grid is None or len(pieces) != 1 or b'"raw"' not in found[0] or root.get("header_type") != "UInt64":
-            raise self._unknown(f"type {kind[:40]!r} with {len(pieces)} pieces, {found[0][:60].decode('latin-1')!r}")
-        if root.get("compressor"):
-            raise self._unknown("compressed values")
-        self._begin = found.end()
-        self._order = "<" if root.get("byte_order") == "LittleEndian" else ">"
-        self.arrays: dict[str, FlatArray] = {}
-        self.numbers: dict[str, float] = {}
-        self.notes: list[str] = []
-        self.points = self._points(pieces[0])
-        self.grid = self._grid(grid, pieces[0])
-        cells = triple(max(1, n - 1) for n in self.points)
-        for section, shape in (("PointData", self.points), ("CellData", cells)):
-            for one in pieces[0].iterfind(f"{section}/DataArray"):
-                self._add(one, shape)
-        before = set(self.arrays)
-        for one in grid.iterfind("FieldData/DataArray"):
-            self._add_field(one)
-        self.lists = frozenset(set(self.arrays) - before)
-
-    def _unknown(self, found: str) -> IoError:
-        return IoError(
-            f"{self._path}: expected a file of VTK of one piece, ImageData or RectilinearGrid, whose values are "
-            f'appended as they are (encoding="raw", header_type="UInt64", no compressor); found {found}'
-        )
-
-    def _points(self, piece: Element) -> Triple:
-        words = piece.get("Extent", "").split()
-        if len(words) != 6 or not all(re.fullmatch(r"-?\d{1,9}", word) for word in words):
-            raise self._unknown(f"Extent {piece.get('Extent', '')[:60]!r}")
-        ends = [int(word) for word in words]
-        points = triple(last - first + 1 for first, last in zip(ends[::2], ends[1::2], strict=True))
-        if min(points) < 1 or int(np.prod(points, dtype=object)) > _MOST_VALUES:
-            raise self._unknown(f"{points} points")
-        return points
-
-    def _grid(self, grid: Element, piece: Element) -> UniformGrid:
-        if grid.tag == "ImageData":
-            origin, spacing = (self._three(grid.get(name, "")) for name in ("Origin", "Spacing"))
-            return UniformGrid(self.points, origin, spacing)
-        places = [self._reals(one.text or "") for one in piece.iterfind("Coordinates/DataArray[@format='ascii']")]
-        if [len(one) for one in places] != list(self.points):
-            raise self._unknown("coordinates that are not a text with a number for each point")
-        starts, steps = triple_of([p[0] for p in places]), [(p[-1] - p[0]) / max(1, len(p) - 1) or 1.0 for p in places]
-        x, y, z = map(tuple, places)
-        return StretchedGrid(self.points, starts, triple_of(steps), coordinates=(x, y, z))
-
-    def _three(self, text: str) -> tuple[float, float, float]:
-        values = self._reals(text)
-        if len(values) != 3:
-            raise self._unknown(f"{text[:60]!r} instead of three numbers")
-        return triple_of(values)
-
-    def _reals(self, text: str) -> list[float]:
-        try:
-            return [float(word) for word in text.split()]
-        except ValueError:
-            raise self._unknown(f"{text[:60]!r} instead of numbers") from None
-
-    def _add_field(self, one: Element) -> None:
-        name, tuples = one.get("Name", ""), one.get("NumberOfTuples", "")
-        if one.get("format") == "ascii" and name in (INDEX, TIME):
-            self.numbers[name] = (self._reals(one.text or "") or [0.0])[0]
-        elif re.fullmatch(r"\d{1,12}", tuples):
-            self._add(one, (1, int(tuples), 1))
-        else:
-            self.notes.append(f"the field data {name[:60]!r} are left out")
-
-    def _add(self, one: Element, shape: Triple) -> None:
-        """Add an array; that of a vector whose components are there too says nothing new."""
-        name, kind, offset = one.get("Name", "")[:200], one.get("type", ""), one.get("offset", "")
-        width = one.get("NumberOfComponents", "1")
-        if one.get("format") != "appended" or kind not in _DTYPES or not re.fullmatch(r"\d{1,18}", offset):
-            self.notes.append(f"{name[:60]!r} is of type {kind[:20]!r}, or not appended: left out")
-        elif not re.fullmatch(r"[1-9]\d{0,5}", width):
-            self.notes.append(f"{name[:60]!r} has {width[:20]!r} components: left out")
-        else:
-            stored = triple((shape[0] * int(width), *shape[1:]))
-            dtype = self._order + np.dtype(_DTYPES[kind]).str[1:]
-            if shape != self.points or width == "1":
-                self.arrays[name] = FlatArray(self._path, self._begin + int(offset) + 8, stored, dtype)
-            elif name != "velocity" and not name.endswith("_vector"):
-                self.notes.append(f"{name[:60]!r} has {width} components: left out")
+def _once(arrays: dict[str, JoinedArray], name: str, array: JoinedArray) -> str:
+    """Add an array under a name that no other one has: points, cells and lists may have the same ones."""
+    free = next(one for one in (name, *(f"{name}_{n}" for n in range(2, len(arrays) + 3))) if one not in arrays)
+    arrays[free] = array
+    return free
 
 
-def triple_of(values: list[float]) -> tuple[float, float, float]:
-    """Three numbers as a tuple."""
-    x, y, z = values
+def _three(shape: tuple[int, ...]) -> Triple:
+    x, y, z = shape
     return x, y, z
 
 
-def _real(path: Path, one: Element, name: str) -> float:
+def _files_of(path: Path) -> list[tuple[float | None, list[Path]]]:
+    """The time of each step, if a collection tells it, and the files of its parts."""
+    if path.suffix != ".pvd":
+        return [(None, [path])]
+    found: list[tuple[float, dict[str, Path]]] = []
+    for one in parse_xml(path, _MOST).iter("DataSet"):
+        time, part = _real(path, one.get("timestep", "")), f"{one.get('group', '')} {one.get('part', '')}"
+        if not found or found[-1][0] != time or part in found[-1][1]:
+            found.append((time, {}))
+        found[-1][1][part] = _beside(path, one.get("file", ""), (".vti", ".vtr", *_PARALLEL))
+    return [(time, list(files.values())) for time, files in found]
+
+
+def _real(path: Path, text: str) -> float:
     try:
-        return float(one.get(name, ""))
+        return float(text)
     except ValueError:
-        raise IoError(f"{path}: a <DataSet> has {name}={one.get(name, '')[:40]!r}; expected a number") from None
+        raise IoError(f"{path}: a <DataSet> has timestep={text[:40]!r}; expected a number") from None
 
 
-def _beside(path: Path, one: Element) -> Path:
-    """A file that a collection names: it must lie in its directory or below."""
-    name = one.get("file", "")
+def _beside(path: Path, name: str, endings: tuple[str, ...]) -> Path:
+    """A file that another one names: it must lie in its directory or below."""
     base = path.parent.resolve()
     file = (base / name).resolve()
-    if not name or "\0" in name or not file.is_relative_to(base) or file.suffix not in (".vti", ".vtr"):
-        raise IoError(f"{path}: names the file {name[:200]!r}; expected a .vti or .vtr in {base} or below")
+    if not name or "\0" in name or not file.is_relative_to(base) or file.suffix not in endings:
+        raise IoError(f"{path}: names the file {name[:200]!r}; expected a {' or '.join(endings)} in {base} or below")
     return path.parent / name

@@ -39,14 +39,11 @@ def test_steps_times_and_places_come_back(collection: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ((b'encoding="raw"', b'encoding="base64"'), "expected a file of VTK of one piece"),
-        ((b'header_type="UInt64"', b'header_type="UInt32"'), "expected a file of VTK of one piece"),
-        ((b"<VTKFile ", b'<VTKFile compressor="vtkZLibDataCompressor" '), "found compressed values"),
-        ((b"RectilinearGrid", b"UnstructuredGrid"), "found type 'UnstructuredGrid' with 0 pieces"),
+        ((b"RectilinearGrid", b"UnstructuredGrid"), "found type 'UnstructuredGrid'"),
         ((b'<Piece Extent="0 4 0 3 0 2">', b'<Piece Extent="0 4 0 3 0 -2">'), r"found \(5, 4, -1\) points"),
-        ((b'<Piece Extent="0 4', b'<Piece Extent="0 5'), "coordinates that are not a text"),
+        ((b'<Piece Extent="0 4', b'<Piece Extent="0 5'), "expected 48 bytes .* found 5 numbers"),
         ((b"<CellData>", b"<CellData"), "expected XML without entities"),
-        ((b"<AppendedData", b"<Appended"), "found no <AppendedData>"),
+        ((b"<AppendedData", b"<Appended"), "expected XML without entities"),
     ],
 )
 def test_other_kinds_and_damage_are_named(collection: Path, change: tuple[bytes, bytes], message: str) -> None:
@@ -70,7 +67,7 @@ def test_a_file_that_is_cut_off(collection: Path) -> None:
 @pytest.mark.parametrize("name", ["/etc/passwd", "../other.vti", "", "run.txt"])
 def test_a_collection_names_files_beside_it(collection: Path, name: str) -> None:
     collection.write_text(collection.read_text().replace("run.pvd.steps/step-000000.vtr", name))
-    with pytest.raises(tr.IoError, match=r"expected a .vti or .vtr in"):
+    with pytest.raises(tr.IoError, match=r"expected a .vti or .vtr or .pvti or .pvtr in"):
         dataset_at(collection, {})
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from . import block_files, nektar_files, xcompact3d_files
+from . import block_files, nektar_files, vtk_files, xcompact3d_files
 from .pencil_runs import HandMade
 
 DATA = Path(__file__).parents[3] / "data"  # of what these cannot make
@@ -184,6 +184,22 @@ def _classic(folder: Path) -> Path:
     return folder / "old.nc"
 
 
+def _vtk_image(folder: Path) -> Path:
+    folder.mkdir()
+    return vtk_files.write(folder / "image.vti")
+
+
+def _vtk_pieces(folder: Path) -> Path:
+    folder.mkdir()
+    return vtk_files.write_pieces(folder, stretched=True)
+
+
+def _unstructured(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "mesh.vtu").write_text('<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="1.0">')
+    return folder / "mesh.vtu"
+
+
 def _text(folder: Path) -> Path:
     folder.mkdir()
     (folder / "notes.txt").write_text("u = 1\n")
@@ -206,11 +222,14 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "openPMD, a file for each iteration": _openpmd_files,
     "openPMD, a BP directory": _openpmd_bp,
     "VTKHDF, an image": _in_hdf5(_vtkhdf, "image.vtkhdf"),
+    "VTK, an image": _vtk_image,
+    "VTK, a rectilinear grid in pieces": _vtk_pieces,
     "XDMF with HDF5, of FEniCS": _xdmf,
     "PFLOTRAN": _in_hdf5(_pflotran, "pflotran.h5"),
     "Athena++, blocks of one level": _athena,
     "FLASH, blocks of one level": _flash,
     "many HDF5 files": _many,
     "netCDF-3": _classic,
+    "VTK, an unstructured grid": _unstructured,
     "a text": _text,
 }
