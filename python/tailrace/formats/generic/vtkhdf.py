@@ -88,7 +88,7 @@ def _image(contents: Hdf5Contents, group: h5py.Group, step: int, time: float) ->
         if temporal and len(one.shape) >= 4 and not isinstance(inner := _image_parts(one, 1), str):
             at = int(offsets[step]) if step < len(offsets) else step
             if not 0 <= at < one.shape[0]:
-                parts = f"'{one.name}' has {one.shape[0]} entries, and step {step} is said to be number {at}: left out"
+                parts = f"'{one.name}' has {one.shape[0]} entries, and some steps are said to be others: left out there"
             else:
                 parts = {key: part.behind(0, at, one.shape) for key, part in inner.items()}
         made.add(name, parts)
@@ -151,8 +151,13 @@ class _Rows:
             first, count = rows
             if first < 0 or count < 0 or first + count > one.shape[0]:
                 made.notes.append(
-                    f"'{one.name}' has {one.shape[0]} rows, and step {self.number} is said to have the {count} from "
-                    f"{first} on: left out"
+                    f"'{one.name}' has {one.shape[0]} rows, fewer than some steps should have: it is left out there"
+                )
+                continue
+            if not self._is_placed(one) and one.shape[0] != count:
+                made.notes.append(
+                    f"'{one.name}' has {one.shape[0]} rows, and no offsets in Steps say which step has which: it is "
+                    "left out"
                 )
                 continue
             parts = parts_of(f"/{one.name}", one.dtype, one.shape, as_list=True)
@@ -162,6 +167,11 @@ class _Rows:
                 parts = {"": replace(old, stored=stored, first=first)}
             made.add(name, parts)
         return GuessedStep(self.number, time, "", made)
+
+    def _is_placed(self, one: Array) -> bool:
+        """Whether offsets say where the values of a step are, if it is an array on points or cells."""
+        section, _, inner = one.name.removeprefix(f"{_ROOT}/").partition("/")
+        return section not in ("PointData", "CellData") or f"Steps/{section}Offsets/{inner}" in self.group
 
     def _rows(self, name: str) -> tuple[int, int] | None:
         """First row and number of rows of a list in this step; None: it is the same in all steps."""

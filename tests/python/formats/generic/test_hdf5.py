@@ -175,47 +175,6 @@ def test_openpmd(open_file):
     assert found.grid == UniformGrid((3, 4, 5), (1.0, 2.0, 3.0), (0.1, 0.2, 0.3))
 
 
-def test_vtkhdf_images_with_offsets(open_file):
-    vectors = np.arange(360.0).reshape(2, 3, 4, 5, 3)
-
-    def write(file):
-        group = file.create_group("VTKHDF")
-        group.attrs.update({"Version": [2, 0], "Type": np.bytes_("ImageData"), "WholeExtent": [2, 6, 0, 3, 0, 2]})
-        group.attrs.update({"Origin": [0.0, 1.0, 2.0], "Spacing": [0.5, 0.25, 1.0]})
-        group["PointData/p"], group["PointData/v"] = np.stack([U, U + 1]), vectors
-        group["Steps/Values"] = [0.5, 0.75]
-        group["Steps/PointDataOffsets/p"], group["Steps/PointDataOffsets/v"] = [1, 0], [0, 1]
-
-    found = open_file(write, "x.vtkhdf")
-    assert found.steps == [(0, 0.5), (1, 0.75)]
-    assert np.array_equal(read(found, 0, "p", BOX), U[PART] + 1)
-    assert np.array_equal(read(found, 1, "v_z"), vectors[1, ..., 2])
-    assert found.grid == UniformGrid((5, 4, 3), (1.0, 1.0, 2.0), (0.5, 0.25, 1.0))
-
-
-def test_vtkhdf_grids_with_offsets(open_file):
-    def write(file):
-        group = file.create_group("VTKHDF")
-        group.attrs.update({"Version": [2, 0], "Type": np.bytes_("UnstructuredGrid")})
-        group["NumberOfPoints"], group["NumberOfCells"] = [3, 4, 5], [1, 1, 2]
-        group["NumberOfConnectivityIds"] = [3, 4, 8]
-        group["Points"], group["PointData/T"] = np.arange(36.0).reshape(12, 3), np.arange(12.0)
-        group["CellData/q"], group["Connectivity"] = np.arange(4), np.arange(15)
-        group["Offsets"], group["Types"] = [0, 3, 0, 4, 0, 4, 8], np.array([5, 9, 10, 10], "u1")
-        steps = group.create_group("Steps")
-        steps["Values"], steps["PartOffsets"], steps["NumberOfParts"] = [0.0, 1.0], [0, 2], [2, 1]
-        steps["PointOffsets"], steps["CellOffsets"], steps["ConnectivityIdOffsets"] = [0, 7], [[0], [2]], [[0], [7]]
-        steps["PointDataOffsets/T"], steps["CellDataOffsets/q"] = [0, 7], [0, 2]
-
-    found = open_file(write)
-    assert read(found, 0, "T").ravel().tolist() == list(range(7))
-    assert read(found, 1, "T").ravel().tolist() == [7, 8, 9, 10, 11]
-    assert read(found, 1, "Points")[0, 0].tolist() == [21, 22, 23]
-    assert read(found, 1, "Offsets").ravel().tolist() == [0, 4, 8]
-    assert read(found, 1, "Connectivity").ravel().tolist() == list(range(7, 15))
-    assert read(found, 1, "q").ravel().tolist() == [2, 3]
-
-
 def test_an_xdmf_file_beside_it_tells_times_and_names(open_file, tmp_path):
     grids = "".join(
         f'<Grid><Time Value="{t}"/><Attribute Name="velocity">'
