@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from ..inspection.contents import Contents
 
+_COLUMNS = 100  # of a line, where the output is no terminal
+_LEAST = 30  # of the last column
 _MOST_AUXILIARY = 12  # paths of other data in a table; JSON has all
 _MOST_PLACES = 8  # coordinates in a table; JSON has all
 _LONGEST_TEXT = 60  # characters of an attribute in a table; JSON has the whole text
@@ -101,17 +104,27 @@ class TextTable:
     rows: list[list[str]]
     right: frozenset[int] = frozenset()
 
-    def plain(self) -> list[str]:
-        """Lines with aligned columns."""
-        rows = [[visible(text) for text in row] for row in self.rows]
-        lines = [self.columns, *rows] if any(self.columns) else rows
-        widths = [max((len(line[at]) for line in lines), default=0) for at in range(len(self.columns))]
+    def plain(self, most: int = _COLUMNS) -> list[str]:
+        """Lines with aligned columns, of at most `most` letters: the last column has several lines where it must."""
+        shown = [[visible(text) for text in row] for row in self.rows]
+        before = [
+            max((len(row[at]) for row in [self.columns, *shown]), default=0) for at in range(len(self.columns) - 1)
+        ]
+        room = max(_LEAST, most - sum(before) - 2 * len(before))
+        rows: list[list[str]] = []
+        for *first, last in shown:
+            wrapped = textwrap.wrap(last, room, break_long_words=False, break_on_hyphens=False) or [""]
+            lines = [last] if len(last) <= room else wrapped
+            rows += [[*first, lines[0]], *([*([""] * len(first)), line] for line in lines[1:])]
+        if any(self.columns):
+            rows.insert(0, self.columns)
+        widths = [max((len(row[at]) for row in rows), default=0) for at in range(len(self.columns))]
         return [
             "  ".join(
                 text.rjust(width) if at in self.right else text.ljust(width)
-                for at, (text, width) in enumerate(zip(line, widths, strict=True))
+                for at, (text, width) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
-            for line in lines
+            for row in rows
         ]
 
     def rich(self) -> RenderableType:
@@ -200,7 +213,7 @@ def show(found: Contents, all_steps: bool = False) -> None:
         return
     print(heading)
     for table in tables:
-        print(*(f"  {line}" for line in table.plain()), sep="\n")
+        print(*(f"  {line}" for line in table.plain(_COLUMNS - 2)), sep="\n")
 
 
 def _steps_line(steps: list[tuple[int, float]]) -> str:

@@ -346,3 +346,13 @@ def test_verify_reads_a_large_block_in_pieces(tmp_path):
     damaged, grown = (int(word) for word in done.stdout.split())
     assert damaged == 1
     assert grown < 130_000, "KiB, for a variable of 256 000"
+
+
+def test_lines_keep_to_a_hundred_columns():
+    """Notes go on in the next line; a path stays whole, so that it can be copied."""
+    note, path = "a note of many words " * 20, "/a/very/long/path" * 12
+    table = listing.TextTable(["", ""], [["engine", "hdf5"], ["", note], ["more", path], ["", ""]])
+    lines = table.plain()
+    assert [line for line in lines if len(line) > 100] == [f"more    {path}"]
+    assert " ".join(line.strip() for line in lines[1:-2]) == note.strip()
+    assert all(line.startswith("        a") or line.startswith("        ") for line in lines[1:-2])

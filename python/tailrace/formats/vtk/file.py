@@ -18,7 +18,7 @@ from .tags import Tag, read_tags
 from .values import COMPRESSORS, EncodedArray
 
 _KINDS = ("ImageData", "RectilinearGrid")
-_MOST_VALUES = 1 << 40
+_MOST_VALUES, _MOST_POINTS = 1 << 40, 1 << 24  # of a grid, and along a direction
 _TYPES = {  # theirs -> NumPy's, without byte order
     "Int8": "i1", "UInt8": "u1", "Int16": "i2", "UInt16": "u2", "Int32": "i4", "UInt32": "u4", "Int64": "i8",
     "Float32": "f4", "Float64": "f8",
@@ -53,6 +53,7 @@ class VtkFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._bytes = path.stat().st_size
         self._tags = read_tags(path)
         root = self._tags.root
         kind = root.get("type")
@@ -103,7 +104,7 @@ class VtkFile:
             raise self._wrong(f"Extent {text[:60]!r}")
         ends = [int(word) for word in words]
         shape = triple(last - first + 1 for first, last in zip(ends[::2], ends[1::2], strict=True))
-        if min(shape) < 1 or int(np.prod(shape, dtype=object)) > _MOST_VALUES:
+        if min(shape) < 1 or max(shape) > _MOST_POINTS or int(np.prod(shape, dtype=object)) > _MOST_VALUES:
             raise self._wrong(f"{shape} points")
         return triple(ends[::2]), shape
 
@@ -161,7 +162,7 @@ class VtkFile:
         inline = form != "appended"
         begin = max(tag.begin, 0) if inline else self._tags.appended + int(offset)
         encoded = "base64" if form == "binary" or self._tags.is_base64 else "raw"
-        return EncodedArray(
+        found = EncodedArray(
             self._path,
             name,
             begin,
@@ -173,3 +174,7 @@ class VtkFile:
             self._header,
             "" if form == "ascii" else self._compressor,
         )
+        if not found.fits(self._bytes):
+            x, y, z = shape
+            raise self._wrong(f"{name!r} of {x} x {y} x {z} x {width} values in {self._bytes} bytes: it is damaged")
+        return found

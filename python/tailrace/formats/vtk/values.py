@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import lzma
+import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from tailrace.grids import Triple
 from tailrace.io.placement import Box
 
 COMPRESSORS = {"": "", "vtkZLibDataCompressor": "zlib", "vtkLZMADataCompressor": "lzma"}
+_MOST_PACKED = {"": 4, "zlib": 1100, "lzma": 1 << 14}  # bytes of values from one byte of a file; of a text 8 from 2
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,14 @@ class EncodedArray:
                     first = ((z + k) * sy + y) * sx
                     rows = values.part(first * self.columns, ny * sx * self.columns)
                     out[k] = rows.reshape(ny, sx, self.columns)[:, x : x + nx, column]
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, binascii.Error) as error:
+        except (OSError, EOFError, ValueError, OverflowError, zlib.error, lzma.LZMAError, binascii.Error) as error:
             if isinstance(error, IoError):
                 raise
             raise IoError(f"{self.path}: '{self.name}' cannot be read: {error}") from None
+
+    def fits(self, file_bytes: int) -> bool:
+        """Whether a file of so many bytes can hold the values: damaged files say that there are more."""
+        return self.size <= file_bytes * _MOST_PACKED[self.compressor]
 
     @property
     def size(self) -> int:
@@ -80,6 +86,9 @@ class _Values:
 
     def __init__(self, array: EncodedArray, file: IO[bytes]) -> None:
         self._array, self._file = array, file
+        self._file_bytes = os.fstat(file.fileno()).st_size
+        if array.begin > self._file_bytes:
+            raise self._damaged(f"their place behind the end of {self._file_bytes} bytes")
         self._text: bytes | None = None  # without blanks, where these are in it
         self._words: NDArray[Any] | None = None
         self._block: tuple[int, bytes] = -1, b""  # the last one that was decompressed
@@ -130,6 +139,8 @@ class _Values:
     # ---- bytes -------------------------------------------------------------------------------------------------------
     def _bytes(self, stream: int, at: int, count: int) -> bytes:
         """`count` bytes from byte `at` on of what begins at place `stream` of the text or the file."""
+        if count > self._file_bytes:  # which memory may not hold
+            raise self._damaged(f"a length of {count} in {self._file_bytes} bytes")
         if self._array.form == "raw":
             self._file.seek(self._array.begin + stream + at)
             found = self._file.read(count)
