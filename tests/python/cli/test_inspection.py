@@ -355,4 +355,4 @@ def test_lines_keep_to_a_hundred_columns():
     lines = table.plain()
     assert [line for line in lines if len(line) > 100] == [f"more    {path}"]
     assert " ".join(line.strip() for line in lines[1:-2]) == note.strip()
-    assert all(line.startswith("        a") or line.startswith("        ") for line in lines[1:-2])
+    assert all(line.startswith("        ") for line in lines[1:-2])

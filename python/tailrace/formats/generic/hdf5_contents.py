@@ -20,6 +20,7 @@ from tailrace.io.values import Attribute, Scalar
 from .axes import Dimension, dimensions_of
 from .decoding import Decoding, decoding_of
 
+_REFERENCES = ("DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS")  # attributes that `dimensions_of` reads
 _MOST_OBJECTS = 100_000
 _MOST_VALUES = 4096  # of an attribute
 _MOST_TEXT = 1 << 16  # bytes of a text of fixed length
@@ -201,13 +202,16 @@ def _plain(value: Any) -> Any:
 def attributes_of(one: h5py.Group | h5py.Dataset) -> dict[str, Attribute]:
     """The attributes that are texts, numbers or lists of numbers; those that cannot be read are left out."""
     result: dict[str, Attribute] = {}
-    for name in one.attrs:
+    attrs = one.attrs  # h5py makes another one at each access
+    for name in attrs:
+        if name in _REFERENCES:
+            continue
         try:
-            about = one.attrs.get_id(name)
+            about = attrs.get_id(name)
             shape = about.shape or ()
             if math.prod(shape) > _MOST_VALUES or about.dtype.itemsize > _MOST_TEXT or about.dtype.hasobject is None:
                 continue
-            value = one.attrs[name]
+            value = attrs[name]
         except FAULTS:
             continue
         if isinstance(value, np.ndarray) and value.size == 1:
