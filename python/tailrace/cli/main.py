@@ -315,7 +315,7 @@ def verify(
     for path in (each for given in paths for each in inspection.series_at(given)):
         try:
             found = inspection.verify(path)
-        except (inspection.NotASeriesError, OSError) as error:
+        except (inspection.NotASeriesError, inspection.InputError, OSError) as error:
             say(f"tailrace: {reason(error)}")
             code = 2
             continue

@@ -387,7 +387,7 @@ template <class Work> auto BpEngine::look(std::size_t step, const std::string &w
     auto found = translate(fmt::format("read {}{}", what, request_.path), [&] { return work(numbers_.at(step)); });
     check();
     return found;
-  } catch (const IoError &) {
+  } catch (const Error &) {
     drop_reader();
     check();
     throw;

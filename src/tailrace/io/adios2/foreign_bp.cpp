@@ -184,7 +184,7 @@ struct ForeignBp::State {
       open();
     try {
       return translate(what, work);
-    } catch (const IoError &) {
+    } catch (const Error &) {
       if (std::exchange(asked, false))
         drop();
       throw;

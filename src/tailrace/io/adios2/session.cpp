@@ -132,6 +132,17 @@ std::string plain_words(const std::string &text) {
   return result;
 }
 
+void throw_plain(const std::string &what, const std::string &words) {
+  constexpr std::string_view before = "ADIOS2 didn't compile with ", behind = " library";
+  const auto begin = words.find(before), end = words.find(behind, begin);
+  if (begin == std::string::npos || end == std::string::npos)
+    throw IoError(fmt::format("cannot {}: {}", what, words));
+  throw InputError(
+      fmt::format("cannot {}: its values are packed by {}, without which the ADIOS2 of Tailrace was built; "
+                  "they are not damaged. To fix this, write them without this operator",
+                  what, words.substr(begin + before.size(), end - begin - before.size())));
+}
+
 Adios2Options adios2_options(const std::string &kind, const std::string &path, Parameters &parameters) {
   Adios2Options options;
   options.kind = kind;

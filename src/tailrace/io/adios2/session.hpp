@@ -56,6 +56,9 @@ private:
 /// The error message of ADIOS2 on one line, without date and colours.
 std::string plain_words(const std::string &text);
 
+/// Throws what ADIOS2 says as an IoError; as an InputError that it was built without an operator, which is no damage.
+[[noreturn]] void throw_plain(const std::string &what, const std::string &words);
+
 /// Runs an ADIOS2 call and converts its exceptions, whose texts have several lines and file names of ADIOS2, to ours.
 template <class Work> auto translate(const std::string &what, Work work) {
   try {
@@ -65,7 +68,7 @@ template <class Work> auto translate(const std::string &what, Work work) {
   } catch (const std::filesystem::filesystem_error &error) {
     throw file_error(error);
   } catch (const std::exception &error) {
-    throw IoError(fmt::format("cannot {}: {}", what, plain_words(error.what())));
+    throw_plain(what, plain_words(error.what()));
   }
 }
 

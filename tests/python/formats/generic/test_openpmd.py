@@ -85,3 +85,11 @@ def test_a_file_that_was_cut_off_is_an_error(tmp_path, name):
         for step in found:
             for array in step.names:
                 np.asarray(step[array])
+
+
+def test_an_operator_that_our_adios2_lacks_is_no_damage(tmp_path):
+    with pytest.raises(tr.InputError, match=r"packed by blosc, without which .* not damaged. To fix this, write them"):
+        tr.open(DATA / "blosc.bp")
+    said = mpi_run.tailrace("verify", str(DATA / "blosc.bp"), str(DATA / "groups.bp"), cwd=tmp_path, limit=60)
+    assert said.code == 2 and "packed by blosc" in said.err and "damaged:" not in said.text
+    assert "groups.bp: 2 steps" in said.out
