@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
+from helpers.inputs.of_dataset import read
 from tailrace import core as _core
 from tailrace.formats.generic import bp
 from tailrace.formats.generic import dataset_at as recognised_at
@@ -16,14 +17,6 @@ from tailrace.io.placement import Box
 
 DATA = Path(__file__).parents[3] / "data" / "bp"
 SHAPE = (4, 3, 5)
-
-
-def read(dataset, position, name, box=None, dtype=None):
-    stored = dataset.variables(position)[name]
-    box = box or Box((0, 0, 0), stored.shape)
-    out = np.empty(box.count[::-1], dtype or stored.dtype)
-    dataset.read(position, name, box, out)
-    return out
 
 
 @pytest.fixture(scope="module", params=["bp4", "bp5"])

@@ -1,6 +1,5 @@
 """HDF5 files of other programs, written here with h5py as the programs and standards do."""
 
-import pickle
 import random
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
+from helpers.inputs.of_dataset import read
 from tailrace import core as _core
 from tailrace.formats.generic import dataset_at
 from tailrace.grids import StretchedGrid, UniformGrid
@@ -17,30 +17,6 @@ from tailrace.io.placement import Box
 U = np.arange(60.0).reshape(3, 4, 5)  # (nz, ny, nx)
 BOX = Box((1, 2, 0), (3, 2, 2))
 PART = (slice(0, 2), slice(2, 4), slice(1, 4))
-
-
-@pytest.fixture
-def open_file(tmp_path):
-    """Write a file with a function, and open it as another rank gets it."""
-    opened = []
-
-    def make(write, name="x.h5"):
-        with h5py.File(tmp_path / name, "w") as file:
-            write(file)
-        opened.append(pickle.loads(pickle.dumps(dataset_at(tmp_path / name))))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
-
-
-def read(dataset, position, name, box=None, dtype=None):
-    stored = dataset.variables(position)[name]
-    box = box or Box((0, 0, 0), stored.shape)
-    out = np.empty(box.count[::-1], dtype or stored.dtype)
-    dataset.read(position, name, box, out)
-    return out
 
 
 def said(dataset, *words):

@@ -1,13 +1,11 @@
 """VTKHDF of VTK itself and of programs that follow its page: images, and grids whose points or cells may change."""
 
-import pickle
-
 import h5py
 import numpy as np
 import pytest
 
 import tailrace as tr
-from tailrace.formats.generic import dataset_at
+from helpers.inputs.of_dataset import read
 from tailrace.grids import UniformGrid
 from tailrace.io.placement import Box
 
@@ -15,30 +13,6 @@ TIMES = (0.5, 1.0, 1.75)
 U = np.arange(60.0).reshape(3, 4, 5)  # (nz, ny, nx)
 BOX = Box((1, 2, 0), (3, 2, 2))
 PART = (slice(0, 2), slice(2, 4), slice(1, 4))
-
-
-@pytest.fixture
-def open_file(tmp_path):
-    """Write a file with a function, and open it as another rank gets it."""
-    opened = []
-
-    def make(write, name="x.h5"):
-        with h5py.File(tmp_path / name, "w") as file:
-            write(file)
-        opened.append(pickle.loads(pickle.dumps(dataset_at(tmp_path / name))))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
-
-
-def read(dataset, position, name, box=None, dtype=None):
-    stored = dataset.variables(position)[name]
-    box = box or Box((0, 0, 0), stored.shape)
-    out = np.empty(box.count[::-1], dtype or stored.dtype)
-    dataset.read(position, name, box, out)
-    return out
 
 
 def said(dataset, *words):
