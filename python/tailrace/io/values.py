@@ -30,8 +30,26 @@ def stored_array(name: str, data: Any) -> NDArray[Any]:
     refuse_masked(name, data)
     array = np.asarray(data, order="C")
     if not is_stored(array.dtype):
-        raise InputError(f"{visible(name)}: expected an array of float32, float64, int32 or int64, found {array.dtype}")
+        raise InputError(
+            f"{visible(name)}: expected an array of float32, float64, int32 or int64, found {array.dtype}. To fix "
+            f"this, write {_way_of(array.dtype)}"
+        )
     return array
+
+
+def _way_of(dtype: np.dtype[Any]) -> str:
+    """How the values of a type can be stored, in words."""
+    if dtype.kind == "c":
+        return "its real and imaginary parts, .real and .imag, as two arrays"
+    if dtype.newbyteorder("=").name in STORED:
+        return f"it in the byte order of this machine: .astype('{dtype.newbyteorder('=').name}')"
+    among = STORED[:2] if dtype.kind == "f" else STORED[2:] if dtype.kind in "biu" else ()
+    holds = next((one for one in among if np.can_cast(dtype, one, "safe")), None)
+    if holds is not None:
+        return f".astype('{holds}'), which holds its values"
+    if dtype.kind == "u":
+        return ".astype('int64') if its values are below 2^63, or .astype('float64') to round them"
+    return "numbers of one of these types"
 
 
 def scalar_value(name: str, value: Any) -> Any:
