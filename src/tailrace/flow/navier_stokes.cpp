@@ -15,7 +15,7 @@ using namespace ops;
 namespace {
 template <class T> std::array<const T *, 3> constant(const std::array<T *, 3> &p) { return {p[0], p[1], p[2]}; }
 
-const Grid &of_three_dimensions(const Grid &grid) {
+Grid of_three_dimensions(Grid grid) {
   for (int d = 0; d < 3; ++d)
     if (grid.nodes[d] < Grid::smallest)
       throw InputError(
