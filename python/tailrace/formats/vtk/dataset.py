@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
 from .file import VtkFile
-from .grid_parts import GridParts, JoinedArray
+from .grid_parts import GridParts, JoinedArray, Parts
 from .layout import INDEX, TIME, vectors_of
+from .values import EncodedArray
 
 _MOST = 64 << 20  # bytes of a text that names files
 _OURS = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64"}
@@ -26,9 +28,37 @@ class _Step(NamedTuple):
     number: int
     time: float
     grid: UniformGrid
-    arrays: dict[str, JoinedArray]
-    lists: frozenset[str]
-    vectors: dict[str, tuple[str, str, str]]
+    has: _StepVariables
+
+
+class _StepVariables:
+    """The variables of a step. Those of cells that have the name of one of points end with `_cells`."""
+
+    def __init__(self, whole: GridParts, lists: Mapping[str, EncodedArray]) -> None:
+        self.arrays: dict[str, JoinedArray] = {}
+        self.vectors: dict[str, tuple[str, str, str]] = {}
+        self._add_all(whole.points, whole.arrays(on_cells=False), "")
+        self._add_all(whole.cells, whole.arrays(on_cells=True), "_cells")
+        before = set(self.arrays)
+        for name, one in lists.items():
+            self._add(name, one.columns, (1, one.shape[1], 1), (((0, 0, 0), one),), "_list")
+        self.lists = frozenset(set(self.arrays) - before)
+
+    def _add_all(self, shape: Triple, known: Mapping[str, tuple[int, Parts]], ending: str) -> None:
+        # Of a vector whose components are there too, which is how we write them, nothing new is known.
+        ours = set(vectors_of({name: Stored("float64", shape, False) for name in known}))
+        for name, (columns, parts) in known.items():
+            if columns == 1 or name not in ours:
+                self._add(name, columns, shape, parts, ending)
+
+    def _add(self, name: str, columns: int, shape: Triple, parts: Parts, ending: str) -> None:
+        """Add a variable for each component of an array."""
+        label = f"{name}{ending}" if name in self.arrays or name in self.vectors else name
+        letters = [""] if columns == 1 else [f"_{axis}" for axis in "xyz"] if columns == 3 else None
+        names = [f"{label}{end}" for end in letters or [f"_{column}" for column in range(columns)]]
+        self.arrays |= {one: JoinedArray(shape, column, parts) for column, one in enumerate(names)}
+        if columns == 3:
+            self.vectors[label] = names[0], names[1], names[2]
 
 
 class VtkSteps(Dataset):
@@ -51,30 +81,12 @@ class VtkSteps(Dataset):
         found = [VtkFile(inner) for file in files for inner in self._parts_of(file)]
         numbers = found[0].numbers
         whole = GridParts(files[0] if len(files) == 1 else path, [piece for file in found for piece in file.pieces])
-        arrays: dict[str, JoinedArray] = {}
-        vectors: dict[str, tuple[str, str, str]] = {}
-        for on_cells in (False, True):
-            shape = tuple(max(1, n - 1) for n in whole.points) if on_cells else whole.points
-            known = whole.arrays(on_cells)
-            ours = set(vectors_of({name: Stored("float64", whole.points, False) for name in known}))
-            for name, (columns, parts) in known.items():
-                if columns == 1:
-                    _once(arrays, name, JoinedArray(_three(shape), 0, parts))
-                elif name not in ours:  # else its components are there too
-                    names = [f"{name}_{'xyz'[c] if columns == 3 else c}" for c in range(columns)]
-                    names = [_once(arrays, one, JoinedArray(_three(shape), c, parts)) for c, one in enumerate(names)]
-                    if columns == 3:
-                        vectors[name] = names[0], names[1], names[2]
-        before = set(arrays)
-        for name, one in found[0].lists.items():
-            rows = one.shape[1]
-            for column in range(one.columns):
-                label = name if one.columns == 1 else f"{name}_{column}"
-                _once(arrays, label, JoinedArray((1, rows, 1), column, (((0, 0, 0), one),)))
-        self.notes += [note for file in found for note in file.notes if note not in self.notes]
+        has = _StepVariables(whole, found[0].lists)
+        told = [*whole.notes, *(note for file in found for note in file.notes)]
+        self.notes += [note for note in dict.fromkeys(told) if note not in self.notes]
         index = int(numbers.get(INDEX, number))
         time = numbers.get(TIME, float(number)) if time is None else time
-        return _Step(index, time, whole.grid, arrays, frozenset(set(arrays) - before), vectors)
+        return _Step(index, time, whole.grid, has)
 
     def _parts_of(self, file: Path) -> list[Path]:
         """The files of the pieces of a parallel file."""
@@ -91,36 +103,24 @@ class VtkSteps(Dataset):
 
     def variables(self, position: int) -> dict[str, Stored]:
         """Types and shapes."""
-        step = self._steps[position]
+        has = self._steps[position].has
         return {
-            name: Stored(_OURS.get(one.dtype.name, one.dtype.name), one.shape, name in step.lists)
-            for name, one in step.arrays.items()
+            name: Stored(_OURS.get(one.dtype.name, one.dtype.name), one.shape, name in has.lists)
+            for name, one in has.arrays.items()
         }
 
     def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
         """The arrays of three components, which are variables of their own."""
-        return self._steps[position].vectors
+        return self._steps[position].has.vectors
 
     def read(self, position: int, name: str, box: Box, out: NDArray[Any]) -> None:
         """Fill `out` with a box of a variable."""
         try:
-            self._steps[position].arrays[name].read(box, out)
+            self._steps[position].has.arrays[name].read(box, out)
         except OSError as error:
             if isinstance(error, IoError):
                 raise
             raise IoError(f"{self.path}: {name} cannot be read: {error}") from None
-
-
-def _once(arrays: dict[str, JoinedArray], name: str, array: JoinedArray) -> str:
-    """Add an array under a name that no other one has: points, cells and lists may have the same ones."""
-    free = next(one for one in (name, *(f"{name}_{n}" for n in range(2, len(arrays) + 3))) if one not in arrays)
-    arrays[free] = array
-    return free
-
-
-def _three(shape: tuple[int, ...]) -> Triple:
-    x, y, z = shape
-    return x, y, z
 
 
 def _files_of(path: Path) -> list[tuple[float | None, list[Path]]]:

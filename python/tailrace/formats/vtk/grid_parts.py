@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,17 @@ from tailrace.io.placement import Box
 from .file import VtkPiece
 from .values import EncodedArray
 
+_MOST_BLOCKS = 1 << 26
+Parts = tuple[tuple[Triple, EncodedArray], ...]  # the first point of each piece, and its values
+
 
 @dataclass(frozen=True)
 class JoinedArray:
-    """A column of an array whose parts lie in pieces: the first point of each, and its values."""
+    """A column of an array whose parts lie in pieces."""
 
     shape: Triple
     column: int
-    parts: tuple[tuple[Triple, EncodedArray], ...]
+    parts: Parts
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -64,14 +68,17 @@ class GridParts:
         self._low = starts.min(axis=0)
         high = (starts + [one.shape for one in pieces]).max(axis=0)
         self.points = triple(high - self._low)
+        self.cells = triple(max(1, n - 1) for n in self.points)
+        self.notes: list[str] = []
         self._check_covered()
         self.grid = self._find_grid()
 
-    def arrays(self, on_cells: bool) -> dict[str, tuple[int, tuple[tuple[Triple, EncodedArray], ...]]]:
+    def arrays(self, *, on_cells: bool) -> dict[str, tuple[int, Parts]]:
         """The arrays that all pieces have: name -> number of components, and the part of each piece."""
         known = [one.cells if on_cells else one.points for one in self._pieces]
         found = {}
-        for name, one in known[0].items():
+        for name in dict.fromkeys(name for each in known for name in each):
+            one = next(each[name] for each in known if name in each)
             same = [
                 other[name]
                 for other in known
@@ -80,6 +87,8 @@ class GridParts:
             if len(same) == len(known):
                 places = [triple(np.array(piece.start) - self._low) for piece in self._pieces]
                 found[name] = one.columns, tuple(zip(places, same, strict=True))
+            else:
+                self.notes.append(f"{name!r} is not in all pieces, or of another type in some: it is left out")
         return found
 
     def _check_covered(self) -> None:
@@ -89,7 +98,12 @@ class GridParts:
             low = np.array(piece.start) - self._low
             bounds.append((low, low + np.maximum(1, np.array(piece.shape) - 1)))
         edges = [np.unique([b[side][d] for b in bounds for side in (0, 1)]) for d in range(3)]
-        counts = np.zeros([len(one) - 1 for one in edges], np.int32)
+        sizes = [len(one) - 1 for one in edges]
+        if math.prod(sizes) > _MOST_BLOCKS:
+            raise IoError(
+                f"{self._path}: its {len(self._pieces)} pieces do not lie side by side: no grid has such parts"
+            )
+        counts = np.zeros(sizes, np.int32)
         for low, high in bounds:
             places = zip(edges, low, high, strict=True)
             counts[tuple(slice(np.searchsorted(e, a), np.searchsorted(e, b)) for e, a, b in places)] += 1

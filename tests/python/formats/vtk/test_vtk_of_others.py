@@ -58,6 +58,15 @@ def test_pieces_are_one_grid(tmp_path, stretched):
         assert found.grid.origin[2] == pytest.approx(-0.9 if stretched else 3 - 0.125)
 
 
+def test_an_array_that_some_pieces_lack_is_left_out_and_told(tmp_path):
+    path = vtk_files.write_pieces(tmp_path)
+    part = tmp_path / "part_1.vti"
+    part.write_bytes(part.read_bytes().replace(b'Name="f"', b'Name="g"'))
+    with tr.open(path) as found:
+        assert "f" not in found[0].names and "g" not in found[0].names and "p" in found[0].names
+        assert [note[:3] for note in found.notes] == ["'f'", "'g'"]
+
+
 def test_pieces_that_are_no_grid_are_refused(tmp_path):
     path = vtk_files.write_pieces(tmp_path)
     text = path.read_text()
@@ -157,3 +166,13 @@ def test_a_packed_length_that_no_memory_holds_is_damage(tmp_path):
     path.write_bytes(raw)
     with pytest.raises(tr.IoError, match=rf"'TimeValue': .* found a length of {1 << 40} in [0-9]+ bytes"):
         dataset_at(path, {})
+
+
+def test_arrays_of_one_name_on_points_and_cells_are_both_there(tmp_path):
+    path = vtk_files.write(tmp_path / "a.vti")
+    text = path.read_bytes()
+    assert text.count(b'Name="c"') == 1
+    path.write_bytes(text.replace(b'Name="c"', b'Name="U"'))
+    with tr.open(path) as found:
+        assert found[0].variables["U_x"].shape == (6, 4, 3)
+        np.testing.assert_array_equal(found[0].read("U_cells"), vtk_files.values(EXTENT)[:2, :3, :5])
