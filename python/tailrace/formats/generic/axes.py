@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from tailrace.formats.hdf5_file import FAULTS
 from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
 
+# The first of them that a file has is the time.
+TIMES = ("sim_time", "time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
 _FEW = 9  # entries of a dimension of components: a tensor has so many
 _AXES = {"x": 0, "y": 1, "z": 2}
 

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from tailrace.grids import UniformGrid
 from tailrace.io.values import Attribute, Scalar
 
-from .axes import axes_of
+from .axes import TIMES, axes_of
 from .decoding import DECODED
 from .hdf5_contents import Array
 from .parts import LayoutMaker, Names, parts_of, plain_name
 
-# The first of them that a file has is the time.
-TIMES = ("sim_time", "time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
 _OF_HDF5 = (  # what it and netCDF store of dimensions
     "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid", "_Netcdf4Coordinates",
 )  # fmt: skip

@@ -6,6 +6,7 @@ Links to other files are not followed, and only small values are read.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +18,11 @@ import numpy as np
 from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
-from .axes import Dimension, dimensions_of
+from .axes import TIMES, Dimension, dimensions_of
 from .decoding import Decoding, decoding_of
 
+_SINCE = re.compile(r"\s*[A-Za-z]+\s+since\s", re.IGNORECASE)
+_NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"  # so its values mean nothing
 _REFERENCES = ("DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS")  # attributes that `dimensions_of` reads
 _MOST_OBJECTS = 100_000
 _MOST_VALUES = 4096  # of an attribute
@@ -53,6 +56,19 @@ class Hdf5Contents:
         """The arrays below a group, by their names relative to it."""
         begin = f"{group}/" if group else ""
         return {name[len(begin) :]: one for name, one in self.arrays.items() if name.startswith(begin)}
+
+    def is_time(self, dimension: Dimension) -> bool:
+        """Whether a dimension is the time: by its name, or by what its scales say as the CF conventions have it."""
+        return any(name in TIMES for name in dimension.names) or any(map(self.has_times, dimension.scales))
+
+    def has_times(self, name: str) -> bool:
+        """Whether the attributes of a list say that it has times: "hours since 2000-01-01"."""
+        about = self.attributes.get(name, {})
+        return (
+            about.get("standard_name") == "time"
+            or about.get("axis") == "T"
+            or _SINCE.match(str(about.get("units", ""))) is not None
+        )
 
     def scalars_below(self, group: str) -> dict[str, Scalar]:
         """The single values below a group, by their names relative to it."""
@@ -114,6 +130,8 @@ def _add_dataset(found: Hdf5Contents, name: str, data: h5py.Dataset, path: Path)
             if h5py.check_enum_dtype(data.dtype) is not None and data.dtype != bool:
                 found.notes.append(f"'{name}' has names for its values (an enumeration); the numbers are read")
             about, dtype = attributes_of(data), np.dtype(data.dtype.str)
+            if str(about.get("NAME", "")).startswith(_NO_VARIABLE):
+                return
             found.arrays[name] = Array(name, dtype, data.shape, dimensions_of(data), decoding_of(about, dtype))
         if why is None:
             found.attributes[name] = about if name in found.arrays else attributes_of(data)

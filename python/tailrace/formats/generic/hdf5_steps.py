@@ -17,7 +17,7 @@ from tailrace.formats.hdf5_file import FAULTS
 from tailrace.text import counted
 
 from .axes import axes_of, grid_of
-from .guess import TIMES, Guess, GuessedStep, add_arrays, time_in
+from .guess import Guess, GuessedStep, add_arrays, time_in
 from .hdf5_contents import Array, Hdf5Contents
 from .hdf5_time_axis import along_time, per_variable
 from .openpmd import openpmd_steps
@@ -185,7 +185,7 @@ def _along(file: h5py.File, contents: Hdf5Contents, step: GuessedStep) -> list[N
         if scales is not None and grid_of(scales) is not None:
             return scales
     shapes = {part.stored.shape for part in step.made.parts.values() if not part.stored.is_list}
-    for shape in sorted(shapes, key=math.prod, reverse=True):
+    for shape in sorted((one for one in shapes if math.prod(one) > 1), key=math.prod, reverse=True):
         along = [_places(file, contents, axis, count) for axis, count in zip("xyz", shape, strict=True)]
         known = [one for one in along if one is not None]
         if len(known) == 3 and grid_of(known) is not None:
@@ -199,7 +199,7 @@ def _by_scales(
     """The places along x, y and z by the scales of the dimensions of an array; None if one has none."""
     source = part.source if part.source.startswith("/") else f"{step.group}/{part.source}"
     one = contents.arrays.get(source.strip("/"))
-    if one is None or part.stored.is_list or axes_of(one.dimensions, one.shape, _time_of(one)) is None:
+    if one is None or part.stored.is_list or axes_of(one.dimensions, one.shape, _time_of(contents, one)) is None:
         return None
     along = []
     for d, count in zip(part.axes, part.stored.shape, strict=True):
@@ -215,9 +215,9 @@ def _by_scales(
     return along
 
 
-def _time_of(one: Array) -> int:
+def _time_of(contents: Hdf5Contents, one: Array) -> int:
     """The dimension of the time of an array; -1 if it has no time."""
-    return next((d for d, dimension in enumerate(one.dimensions) if set(dimension.names) & set(TIMES)), -1)
+    return next((d for d, dimension in enumerate(one.dimensions) if contents.is_time(dimension)), -1)
 
 
 def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> NDArray[Any] | None:

@@ -10,8 +10,8 @@ import numpy as np
 from tailrace.formats.hdf5_file import FAULTS
 from tailrace.io.values import Scalar
 
-from .axes import Dimension, axes_of
-from .guess import TIMES, Guess, GuessedStep, add_arrays, short_names
+from .axes import TIMES, Dimension, axes_of
+from .guess import Guess, GuessedStep, add_arrays, short_names
 from .hdf5_contents import Array, Hdf5Contents
 from .parts import ArrayPart, LayoutMaker, parts_of
 
@@ -60,7 +60,7 @@ def _told(contents: Hdf5Contents) -> _Axis | None:
     groups: dict[tuple[str, int], dict[str, int]] = {}
     for name, one in contents.arrays.items():
         for d, dimension in enumerate(one.dimensions):
-            if any(known in TIMES for known in dimension.names) and len(one.shape) > 1 and 0 < one.shape[d] <= _MOST:
+            if contents.is_time(dimension) and len(one.shape) > 1 and 0 < one.shape[d] <= _MOST:
                 groups.setdefault((_values_of(contents, dimension, one.shape[d]), one.shape[d]), {})[name] = d
                 break
     if not groups:
@@ -70,11 +70,13 @@ def _told(contents: Hdf5Contents) -> _Axis | None:
 
 
 def _values_of(contents: Hdf5Contents, dimension: Dimension, count: int) -> str:
-    """The list with the times of a dimension: its first scale with the name of a time; "" if no list has them."""
+    """The list with the times of a dimension: a scale, else a list along it or by its name; "" if none has them."""
     by_name = {name.rsplit("/", 1)[-1]: name for name in dimension.scales}
     first = [by_name[known] for known in TIMES if known in by_name]
+    along = [name for name, one in contents.arrays.items() if one.dimensions == (dimension,)]
+    beside = [name for name in along if contents.has_times(name)]
     others = [name for name in contents.arrays if name.rsplit("/", 1)[-1] in TIMES]
-    for name in (*first, *dimension.scales[:1], *others):
+    for name in (*first, *dimension.scales[:1], *beside, *others):
         one = contents.arrays.get(name)
         if one is not None and one.shape == (count,):
             return name
@@ -105,7 +107,7 @@ def _numbers(file: h5py.File, contents: Hdf5Contents, axis: _Axis) -> dict[str, 
     found: dict[str, list[Scalar]] = {}
     group = axis.name.rpartition("/")[0]
     for name, one in contents.arrays.items():
-        told = bool(one.dimensions) and any(known in TIMES for known in one.dimensions[0].names)
+        told = bool(one.dimensions) and contents.is_time(one.dimensions[0])
         beside = bool(group) and name.rpartition("/")[0] == group
         if one.shape != (axis.count,) or name == axis.name or one.dtype.kind not in "fiu" or not (told or beside):
             continue

@@ -21,6 +21,7 @@ from tailrace.text import counted
 
 from .files import family, in_order, number_in
 from .ours import SeriesDataset
+from .time_units import in_one_unit
 
 Find = Callable[[Path, str | None], Dataset | None]
 
@@ -89,6 +90,7 @@ class JoinedDataset(Dataset):
     # ---- order and times ---------------------------------------------------------------------------------------------
     def _set_steps(self) -> None:
         timed = [one.timed for one in self._files]
+        converted = in_one_unit(self._files, self.path) if all(timed) else []
         if all(timed):
             self._files.sort(key=lambda one: one.steps[0][1])
         numbers = [number_in(Path(one.path)) for one in self._files]
@@ -102,7 +104,7 @@ class JoinedDataset(Dataset):
             self.steps = [(index, time) for index, (_, time) in zip(indices, self.steps, strict=True)]
         self._first = [0, *accumulate(len(one.steps) for one in self._files)]
         order = "in the order of their times" if all(timed) else "in the order of their names"
-        self.notes = [f"{counted(len(self._files), 'file')} as one series, {order}"]
+        self.notes = [f"{counted(len(self._files), 'file')} as one series, {order}", *converted]
         if not all(timed):
             self.notes.append(self._number_times(timed, known if alone else []))
 
@@ -133,11 +135,11 @@ class JoinedDataset(Dataset):
             self._compare_shapes(one)
             for name in first.attributes.keys() | one.attributes.keys():
                 values = [held.attributes.get(name, "nothing") for held in (first, one)]
-                if values[0] != values[1] and name not in differ and not _is_of_step(values, first, one):
+                if not _same(*values) and name not in differ and not _is_of_step(values, first, one):
                     here = [Path(held.path).name for held in (first, one)]
                     differ[name] = f"{name} ({_short(values[0])} in {here[0]}, {_short(values[1])} in {here[1]})"
             same = one.attributes
-            self.attributes = {name: value for name, value in self.attributes.items() if same.get(name) == value}
+            self.attributes = {name: value for name, value in self.attributes.items() if _same(same.get(name), value)}
         if differ:
             self.notes.append(f"attributes that differ from file to file are left out: {_some(list(differ.values()))}")
         notes: dict[str, str] = {}
@@ -219,6 +221,11 @@ class JoinedDataset(Dataset):
 def _is_of_step(values: Sequence[object], *files: Dataset) -> bool:
     """Whether an attribute that differs is what the steps tell: the time or the index."""
     return all(value in one.steps[0] for value, one in zip(values, files, strict=True))
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two attributes are the same; NaN is the same as NaN."""
+    return one == other or (one != one and other != other)  # only NaN differs from itself
 
 
 def _some(names: Sequence[str]) -> str:
