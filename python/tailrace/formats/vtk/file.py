@@ -161,7 +161,7 @@ class VtkFile:
             return None
         inline = form != "appended"
         begin = max(tag.begin, 0) if inline else self._tags.appended + int(offset)
-        encoded = "base64" if form == "binary" or self._tags.is_base64 else "raw"
+        encoded = "base64" if form == "binary" or self._tags.is_base64 else "plain"
         found = EncodedArray(
             self._path,
             name,

@@ -48,7 +48,7 @@ class JoinedArray:
                 continue
             x, y, z = (slice(a - b, a - b + n) for a, b, n in zip(low, box.start, count, strict=True))
             inner = Box(triple(a - b for a, b in zip(low, start, strict=True)), triple(count))
-            plain = one.form == "raw" and not one.compressor and one.columns == 1
+            plain = one.form == "plain" and not one.compressor and one.columns == 1
             if plain:  # which reads no more of a file than it must
                 at = one.begin + np.dtype(one.header).itemsize
                 FlatArray(one.path, at, one.shape, one.dtype).read(inner, out[z, y, x])

@@ -32,7 +32,7 @@ class EncodedArray:
 
     :param begin: the first byte of its text or its appended values.
     :param end: the first byte behind its text; -1 of appended values, whose length is written before them.
-    :param form: "ascii", "base64" or "raw".
+    :param form: "ascii", "base64" or "plain".
     :param dtype: of NumPy, with its byte order.
     :param header: the type of the lengths before the values, with its byte order.
     :param compressor: "", "zlib" or "lzma".
@@ -141,7 +141,7 @@ class _Values:
         """`count` bytes from byte `at` on of what begins at place `stream` of the text or the file."""
         if count > self._file_bytes:  # which memory may not hold
             raise self._damaged(f"a length of {count} in {self._file_bytes} bytes")
-        if self._array.form == "raw":
+        if self._array.form == "plain":
             self._file.seek(self._array.begin + stream + at)
             found = self._file.read(count)
         else:
@@ -178,7 +178,7 @@ class _Values:
         self._places = list(zip(ends[:-1], packed, strict=True))
         header = (3 + count) * self._header.itemsize
         # In base64 the lengths and the blocks are two texts.
-        self._data = header if self._array.form == "raw" else -(-header // 3) * 4
+        self._data = header if self._array.form == "plain" else -(-header // 3) * 4
 
     def _decompressed(self, number: int) -> bytes:
         if self._block[0] != number:
