@@ -9,7 +9,7 @@ namespace tailrace {
 /// it.
 class Error : public std::runtime_error {
 public:
-  /// A NUL in the text is shown as \u0000.
+  /// A NUL in the text is shown as JSON shows it.
   explicit Error(const std::string &text);
 };
 

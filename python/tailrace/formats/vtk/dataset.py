@@ -41,12 +41,13 @@ class _StepVariables:
         self._add_all(whole.cells, whole.arrays(on_cells=True), "_cells")
         before = set(self.arrays)
         for name, one in lists.items():
-            self._add(name, one.columns, (1, one.shape[1], 1), (((0, 0, 0), one),), "_list")
+            self._add(name, 1, one.shape, (((0, 0, 0), one),), "_list")
         self.lists = frozenset(set(self.arrays) - before)
 
     def _add_all(self, shape: Triple, known: Mapping[str, tuple[int, Parts]], ending: str) -> None:
         # Of a vector whose components are there too, which is how we write them, nothing new is known.
-        ours = set(vectors_of({name: Stored("float64", shape, False) for name in known}))
+        alone = {name: Stored("float64", shape, False) for name, (columns, _) in known.items() if columns == 1}
+        ours = vectors_of(alone).keys()
         for name, (columns, parts) in known.items():
             if columns == 1 or name not in ours:
                 self._add(name, columns, shape, parts, ending)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,8 +142,9 @@ class VtkFile:
             out = np.empty((1, 1, 1))
             array.read(Box((0, 0, 0), (1, 1, 1)), 0, out)
             self.numbers[name] = float(out[0, 0, 0])
-        else:
-            self.lists[name] = array
+        else:  # a row of it is a line of x
+            shape = (array.columns, *array.shape[1:])
+            self.lists[name] = replace(array, shape=shape, columns=1)
 
     def _array(self, tag: Tag, shape: Triple) -> EncodedArray | None:
         name, kind, form = tag.get("Name")[:200], tag.get("type"), tag.get("format", "ascii")

@@ -78,3 +78,13 @@ def test_what_vtk_cannot_hold_is_said_before_anything_is_made(tmp_path: Path) ->
         tr.convert(tmp_path / "run.bp", tmp_path / "run.pvd")
     assert not list(tmp_path.glob("run.pvd*"))
     assert tr.convert(tmp_path / "run.bp", tmp_path / "run.pvd", variables=["t"]).verified
+
+
+def test_our_vectors_are_not_read_twice_and_lists_keep_their_columns(tmp_path: Path) -> None:
+    with tr.open(tmp_path / "run", "w", engine="raw", grid=GRID) as out:
+        rows = np.arange(12.0).reshape(4, 3)
+        out.write_step(0.0, ux=field(0), uy=field(1), uz=field(2), lists={"particles": rows})
+    assert tr.convert(tmp_path / "run", tmp_path / "run.pvd").verified
+    with tr.open(tmp_path / "run.pvd") as found:
+        assert sorted(found[0].variables) == ["particles", "ux", "uy", "uz"]
+        np.testing.assert_array_equal(found[0].read("particles"), rows)
