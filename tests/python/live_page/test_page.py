@@ -125,7 +125,7 @@ def test_a_run_is_followed_and_goes_on_after_a_restart(tmp_path, served):
         assert "kinetic_energy" in first.value(f"{MODEL.format('column')}.value"), "viewers choose for themselves"
         os.kill(job.pid, signal.SIGKILL)
         mpi_run.kill_session(job)
-        mpi_run.finish(job, 60)
+        mpi_run.finish(job, 180)
         more = mpi_run.tailrace("run", "case.toml", "--resume", "--set=time.steps=2", cwd=tmp_path / "a")
         last = len(read_time_series(tmp_path / "a/time_series.csv")["step"])
         if more.code != 0:  # its checkpoint is later
@@ -226,7 +226,7 @@ def test_a_run_shows_what_it_has_in_memory_and_is_stopped_from_the_page(tmp_path
         assert job.poll() is None, "it was asked only to be asked"
         click(browser, "Stop with a checkpoint")
         click(browser, "Yes, stop the run")
-        ended = mpi_run.finish(job, 60)
+        ended = mpi_run.finish(job, 180)
         assert ended.code == 143, ended.text
         browser.value(f"{TABS}.active = 1; 1")
         browser.wait(f"{MODEL.format('series of Field')}.value == 'a: out.h5'")  # there is no memory any more
@@ -256,6 +256,6 @@ def test_a_run_that_dies_is_told(tmp_path, served):
         browser.value(f"{TABS}.active = 5; 1")
         assert not browser.value(f"{MODEL.format('stop')}.visible"), "it was not allowed"
         mpi_run.kill_session(job)
-        mpi_run.finish(job, 60)
+        mpi_run.finish(job, 180)
         says(browser, "died")
         assert browser.errors == []
