@@ -121,7 +121,7 @@ class StoredStep(Step):
     def flat(self) -> str:
         """The directions in which the grid has one point, as "z"; "" in three dimensions, or if it is not known.
 
-        A plane or a line of a flow is none of these: its grid is that of the whole box, of which it is a part.
+        It is "" for a plane or a line that was cut out of a flow of three dimensions: its grid is not known.
         """
         grid = self.known.grid
         return "" if grid is None else "".join(axis for axis, n in zip("xyz", grid.nodes, strict=True) if n == 1)

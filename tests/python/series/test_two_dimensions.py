@@ -32,7 +32,7 @@ def grid_across(flat: str, boundaries=("periodic",) * 3) -> tr.UniformGrid:
 
 
 def write(path, flat="z", **more):
-    """Two components of a velocity; there is none along the direction of one point."""
+    """A velocity with two components; the third, along the direction of one point, is not written."""
     grid = grid_across(flat)
     first, second = PLANES[flat]
     whole = grid.points[::-1]

@@ -54,9 +54,12 @@ class _StepVariables:
 
     def _add(self, name: str, columns: int, shape: Triple, parts: Parts, ending: str) -> None:
         """Add a variable for each component of an array."""
-        label = f"{name}{ending}" if name in self.arrays or name in self.vectors else name
         letters = [""] if columns == 1 else [f"_{axis}" for axis in "xyz"] if columns == 3 else None
-        names = [f"{label}{end}" for end in letters or [f"_{column}" for column in range(columns)]]
+        ends = letters or [f"_{column}" for column in range(columns)]
+        label = name
+        while label in self.vectors or any(f"{label}{end}" in self.arrays for end in ends):
+            label += ending or "_2"
+        names = [f"{label}{end}" for end in ends]
         self.arrays |= {one: JoinedArray(shape, column, parts) for column, one in enumerate(names)}
         if columns == 3:
             self.vectors[label] = names[0], names[1], names[2]

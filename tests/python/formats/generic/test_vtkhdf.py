@@ -15,10 +15,6 @@ BOX = Box((1, 2, 0), (3, 2, 2))
 PART = (slice(0, 2), slice(2, 4), slice(1, 4))
 
 
-def said(dataset, *words):
-    return any(all(word in note for word in words) for note in dataset.notes)
-
-
 def test_vtkhdf_images_with_offsets(open_file):
     vectors = np.arange(360.0).reshape(2, 3, 4, 5, 3)
 

@@ -176,3 +176,12 @@ def test_arrays_of_one_name_on_points_and_cells_are_both_there(tmp_path):
     with tr.open(path) as found:
         assert found[0].variables["U_x"].shape == (6, 4, 3)
         np.testing.assert_array_equal(found[0].read("U_cells"), vtk_files.values(EXTENT)[:2, :3, :5])
+
+
+def test_a_component_does_not_replace_an_array_of_its_name(tmp_path):
+    path = vtk_files.write(tmp_path / "a.vti")
+    path.write_bytes(path.read_bytes().replace(b'Name="p"', b'Name="U_x"'))
+    with tr.open(path) as found:
+        np.testing.assert_array_equal(found[0].read("U_x"), vtk_files.values(EXTENT))
+        np.testing.assert_array_equal(found[0].read("U_2_y"), 2 * vtk_files.values(EXTENT))
+        assert found[0].vectors == {"U_2": ("U_2_x", "U_2_y", "U_2_z")}
