@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -32,21 +33,20 @@ using RegionTuple = std::tuple<Index3, Index3, Index3>;           // start, coun
 Box box_of(const BoxPair &pair) { return {pair.first, pair.second}; }
 
 template <class AnyArray> io::Type type_of(const std::string &name, const AnyArray &array) {
-  if (array.dtype() == nb::dtype<float>())
-    return io::Type::float32;
-  if (array.dtype() == nb::dtype<double>())
-    return io::Type::float64;
-  if (array.dtype() == nb::dtype<std::int32_t>())
-    return io::Type::int32;
-  if (array.dtype() == nb::dtype<std::int64_t>())
-    return io::Type::int64;
+  const std::map<int, io::NumberKind> kinds{{0, io::NumberKind::integer},
+                                            {1, io::NumberKind::natural},
+                                            {2, io::NumberKind::real},
+                                            {5, io::NumberKind::complex},
+                                            {6, io::NumberKind::boolean}}; // DLPack's codes
   const nb::dlpack::dtype found = array.dtype();
-  const std::map<int, std::string> kinds{{0, "int"}, {1, "uint"}, {2, "float"}, {5, "complex"}, {6, "bool"}};
-  const auto kind = kinds.find(found.code);
+  if (const auto kind = kinds.find(found.code); kind != kinds.end())
+    for (const io::TypeTraits &one : io::all_types())
+      if (one.kind == kind->second && 8 * one.bytes == found.bits)
+        return one.type;
   throw InputError(
-      fmt::format("{}: expected an array of float32, float64, int32 or int64, found {}. To fix this, convert it, for "
+      fmt::format("{}: its {} bits a value are no number type that is stored. To fix this, convert it, for "
                   "instance with astype",
-                  name, kind == kinds.end() ? "another type" : kind->second + std::to_string(found.bits)));
+                  name, found.bits));
 }
 
 /// Checks that an array can hold `box`, with shape (nz, ny, nx) or (components, nz, ny, nx); returns its number type.
@@ -255,6 +255,14 @@ void bind_engines(nb::module_ &m) {
       .def_ro("compression", &EngineTraits::compression)
       .def_ro("longest_name", &EngineTraits::longest_name)
       .def_ro("longest_text", &EngineTraits::longest_text)
+      .def_ro("text_lists", &EngineTraits::text_lists)
+      .def_prop_ro("types",
+                   [](const EngineTraits &traits) {
+                     std::vector<std::string> all;
+                     for (const io::TypeTraits &one : io::all_types())
+                       all.emplace_back(one.name);
+                     return traits.types.empty() ? all : traits.types;
+                   })
       .def_ro("model", &EngineTraits::model);
   m.def("engine_names", &io::engine_names);
   m.def("engine_traits", &io::engine_traits, "name"_a, nb::rv_policy::reference);

@@ -55,13 +55,18 @@ def names_in(text: str) -> list[str]:
     return names
 
 
+def _real(values: Any) -> Any:
+    """Whole numbers and truth values as float64: those of few bits would overflow."""
+    return values.astype(np.float64) if values.dtype.kind in "biu" else values
+
+
 def evaluate(text: str, field: Callable[[str], Any]) -> Any:
     """The value of an expression.
 
     :param field: gives the field, or the array, of a name.
     :raises ValueError: it is not an expression of fields.
     """
-    values = {name: field(name) for name in names_in(text)}
+    values = {name: _real(field(name)) for name in names_in(text)}
 
     def value(node: ast.expr) -> Any:
         match node:

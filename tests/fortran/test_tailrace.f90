@@ -1,6 +1,6 @@
 ! Tests the Fortran module: all array ranks and kinds, ghost points, array sections, and the texts of errors.
 program test_tailrace
-  use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int8, int32, int64, real32, real64
   use mpi
   use tailrace
   implicit none
@@ -199,6 +199,9 @@ contains
     real(real64) :: plane(nx, 4, 1), seconds
     real(real64), allocatable :: particles(:, :), reals(:)
     integer(int64), allocatable :: integers(:)
+    integer(int8), allocatable :: bytes(:)
+    complex(real64), allocatable :: waves(:, :, :)
+    character(len=:), allocatable, save :: texts(:)
     character(len=:), allocatable :: text
     character(len=tailrace_name_length), allocatable :: names(:)
     integer :: rows, columns, components, c, shape4(4)
@@ -220,6 +223,8 @@ contains
     call series%write_region('every', f(:, :, :, 1), [nx, ny, 2*ranks], [1, 1, 2*rank + 1], first=[1, 1, 2], &
       points=[nx, 4, 1], stride=[1, 2, 1])
     call series%write('line', int([rank, -rank], int64), [2*ranks], [2*rank + 1])
+    call series%write('waves', cmplx(f(:, :, :, 1), -f(:, :, :, 2), real64), [nx, ny, 2*ranks], [1, 1, 2*rank + 1])
+    call series%write('few', int([rank, -rank], int8), [2*ranks], [2*rank + 1])
     allocate (particles(2, mod(rank, 3)))
     particles = rank
     call series%write_list('particles', particles)
@@ -230,6 +235,7 @@ contains
     call series%set_attribute('case', 'tgv')
     call series%set_attribute('line/range', [0.5d0, 1.5d0])
     call series%set_attribute('modes', [2_int64, 3_int64, 2_int64**60])
+    if (engine /= 'bp4') call series%set_attribute('names', [character(len=5) :: 'ux', '', 'a b'])
     call series%end_step()
     call series%counters(written, read, steps_written)
     call expect('bytes written', written >= 8*size(f) + 4*size(numbers) .and. steps_written == 1)
@@ -248,6 +254,18 @@ contains
     call expect('deferred', all(abs(plane(:, :, 1) - whole(:, 1:4, 1) - 2000) <= 0))
     call series%read(1, 'line', line, [2*ranks - 1])
     call expect('int64', all(line == [ranks - 1, 1 - ranks]))
+    call series%variable(1, 'waves', shape, type, is_list)
+    allocate (waves(nx, ny, 1), bytes(2))
+    call series%read(1, 'waves', waves, [1, 1, 2*rank + 1])
+    call expect('complex', type == tailrace_complex128 .and. all(abs(waves(:, :, 1) - &
+      cmplx(f(:, :, 1, 1), -f(:, :, 1, 2), real64)) <= 0))
+    call series%variable(1, 'few', shape, type, is_list)
+    call series%read(1, 'few', bytes, [2*rank + 1])
+    call expect('int8', type == tailrace_int8 .and. all(bytes == [rank, -rank]))
+    if (engine /= 'bp4') then
+      call series%get_attribute('names', texts)
+      call expect('texts', size(texts) == 3 .and. len(texts) == 3 .and. all(texts == [character(len=3) :: 'ux', '', 'a b']))
+    end if
     call series%rows(1, 'particles', rows, columns)
     call expect('rows', rows == sum([(mod(c, 3), c=0, ranks - 1)]) .and. columns == 2)
     deallocate (particles)
@@ -264,9 +282,9 @@ contains
     call series%get_attribute('modes', integers)
     call expect('attributes', text == 'tgv' .and. all(abs(reals - [0.5d0, 1.5d0]) <= 0) .and. integers(3) == 2_int64**60)
     call series%attributes(names)
-    call expect('names of attributes', size(names) == 3 .and. names(2) == 'line/range')
+    call expect('names of attributes', size(names) == merge(3, 4, engine == 'bp4') .and. names(2) == 'line/range')
     call series%variables(1, names)
-    call expect('names of variables', size(names) == 11 .and. any(names == 'numbers_3'))
+    call expect('names of variables', size(names) == 13 .and. any(names == 'numbers_3'))
     call series%verify(1, text)
     call expect('verify', text == '')
     call series%notes(text)

@@ -26,7 +26,7 @@ from tailrace.files.whole import drafted
 from tailrace.io import series
 from tailrace.io.engines import default_path
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
-from tailrace.io.values import STORED, is_stored
+from tailrace.io.values import EVERYWHERE, is_everywhere
 from tailrace.parallel import on_root
 from tailrace.text import counted
 
@@ -86,15 +86,15 @@ def _place(results: ScriptResults, key: str, value: Any) -> None:
     elif isinstance(value, Field):
         if value.centred != NODES:
             raise TypeError(f"'{key}' is a field on cell centres; tr.interpolate(f, axis, 'node') brings it to nodes")
-        if value.dtype != np.bool_ and not is_stored(value.dtype):
-            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(STORED)} or bool")
+        if value.dtype != np.bool_ and not is_everywhere(value.dtype):
+            raise TypeError(f"'{key}' is a field of {value.dtype}; expected one of {', '.join(EVERYWHERE)} or bool")
         results.fields[key] = value
     elif is_figure(value):
         results.figures[key] = value
     elif _is_number(value):
         results.numbers[key] = float(value)
     elif isinstance(value, np.ndarray) and value.ndim in (1, 2) and value.dtype.kind in "biuf":
-        results.arrays[key] = value if is_stored(value.dtype) else value.astype(np.float64)
+        results.arrays[key] = value if is_everywhere(value.dtype) else value.astype(np.float64)
     else:
         raise TypeError(f"'{key}' is {_described(value)}; expected a number, a Field, a Vector, a one- or "
                         "two-dimensional array of real numbers, a matplotlib Figure, or None")  # fmt: skip

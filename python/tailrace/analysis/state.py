@@ -19,7 +19,7 @@ from tailrace.fields.operators import Operators
 from tailrace.fields.points import NODES
 from tailrace.flow.checkpoint import OpenCheckpoint, Packed
 from tailrace.io import series
-from tailrace.io.values import STORED, is_stored
+from tailrace.io.values import EVERYWHERE, is_everywhere
 
 
 def check(state: Any) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def check(state: Any) -> dict[str, Any]:
     for key, value in state.items():
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, Field):
-            if not is_stored(plain.dtype) or plain.centred != NODES:
-                raise TypeError(f"state '{key}': a field must be on the nodes and of {', '.join(STORED)}")
+            if not is_everywhere(plain.dtype) or plain.centred != NODES:
+                raise TypeError(f"state '{key}': a field must be on the nodes and of {', '.join(EVERYWHERE)}")
         elif isinstance(plain, np.ndarray):
             if plain.dtype.hasobject:
                 raise TypeError(f"state '{key}': an array of Python objects cannot be stored")
@@ -100,7 +100,7 @@ def unpack(name: str, checkpoint: OpenCheckpoint, operators: Operators) -> tuple
         elif "array" in entry:
             flat, dtype = checkpoint.read_list(entry["array"]), np.dtype(entry["dtype"])
             count = int(np.prod(entry["shape"]))
-            if not is_stored(dtype):
+            if not is_everywhere(dtype):
                 flat = np.frombuffer(flat.tobytes()[: count * dtype.itemsize], dtype)
             state[key] = flat.reshape(entry["shape"]).copy()
         else:
@@ -120,7 +120,7 @@ def whole(packed: list[Packed]) -> Packed:
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:
     """The values in one dimension, or their bytes if their type cannot be stored."""
-    if is_stored(array.dtype):
+    if is_everywhere(array.dtype):
         return np.ascontiguousarray(array).reshape(-1)
     data = np.ascontiguousarray(array).tobytes()
     return np.frombuffer(data + bytes(-len(data) % 4), np.int32)

@@ -97,8 +97,8 @@ class Checking:
 
 
 def _check_equal(wanted: NDArray[Any], found: NDArray[Any], what: str, box: Box) -> None:
-    bits = f"u{wanted.dtype.itemsize}"
-    differ = np.ascontiguousarray(wanted).view(bits) != np.ascontiguousarray(found).view(bits)
+    first, second = (np.ascontiguousarray(one)[..., None].view(np.uint8) for one in (wanted, found))
+    differ = (first != second).any(axis=-1)
     if differ.any():
         z, y, x = (int(one[0]) for one in differ.nonzero())
         place = tuple(start + one for start, one in zip(box.start, (x, y, z), strict=True))
@@ -109,6 +109,6 @@ def _check_equal(wanted: NDArray[Any], found: NDArray[Any], what: str, box: Box)
 
 
 def _same_value(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return bool(one == other)
-    return bool(np.array_equal(np.atleast_1d(one), np.atleast_1d(other), equal_nan=True))
+    first, second = np.atleast_1d(one), np.atleast_1d(other)
+    numbers = first.dtype.kind in "biuf" and second.dtype.kind in "biuf"
+    return isinstance(one, str) == isinstance(other, str) and np.array_equal(first, second, equal_nan=numbers)

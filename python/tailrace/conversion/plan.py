@@ -11,7 +11,7 @@ import numpy as np
 from tailrace.core import InputError
 from tailrace.grids import Triple, UniformGrid
 from tailrace.io.placement import Stored
-from tailrace.io.values import STORED, Attribute, Scalar
+from tailrace.io.values import Attribute, Scalar
 
 from . import storable
 from .selection import Cut, Selection, converted
@@ -76,8 +76,7 @@ def make_plan(source: Any, selection: Selection, engine: str | None) -> Plan:
         met |= {name for name in selection.variables or () if name in there or step.components(name)}
         base = base or _largest(stored)
         chosen = {
-            name: _planned(name, one, selection, base, engine is not None, notes)
-            for name, one in selection.chosen(step).items()
+            name: _planned(name, one, selection, base, engine, notes) for name, one in selection.chosen(step).items()
         }
         values: dict[str, Scalar] = dict(step.scalars)
         if engine is None:
@@ -104,22 +103,19 @@ def _largest(stored: dict[str, Stored]) -> Triple | None:
 
 
 def _planned(
-    name: str, stored: Stored, selection: Selection, base: Triple | None, for_series: bool, notes: dict[str, None]
+    name: str, stored: Stored, selection: Selection, base: Triple | None, engine: str | None, notes: dict[str, None]
 ) -> Planned:
     cut = selection.cut(stored.shape) if selection.cuts and stored.shape == base and not stored.is_list else None
     if selection.cuts and cut is None:
         notes[f"{name} is kept whole: it is {'a list' if stored.is_list else 'not on the points of the grid'}"] = None
     dtype = selection.dtype(stored.dtype)
-    if for_series and not storable.is_name(name):
+    if engine is not None and not storable.is_name(name):
         raise InputError(
             f"{name!r} cannot name a variable of a series: expected letters, digits, '_', '-' and '.'; choose others "
             "by variables (--variables)"
         )
-    if for_series and dtype == "uint8":
-        notes[f"{name}: its bytes (uint8) are stored as int32, which has the same values"] = None
-        dtype = "int32"
-    if for_series and dtype not in STORED:
-        raise InputError(f"{name}: has the type {dtype}; a series stores {', '.join(STORED)}")
+    if engine is not None:
+        dtype = storable.dtype(name, dtype, engine, notes)
     return Planned(stored, converted(stored, dtype, cut), cut)
 
 

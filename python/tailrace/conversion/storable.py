@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from tailrace.core import InputError
 from tailrace.io.engines import ENGINES
 from tailrace.io.values import Attribute, Scalar
 
@@ -29,19 +30,56 @@ def attributes(found: Mapping[str, Attribute], engine: str, notes: dict[str, Non
         if len(parts) > 2 or not all(is_name(part) for part in parts):
             notes[f"the attribute {name!r} is left out: a series takes names of letters, digits and _ - . only"] = None
             continue
-        if isinstance(value, str):
-            reason = _why_no_text(value, engine)
-        else:
-            reason = "" if isinstance(value, int | float) or len(value) else "it is an empty list"
-        if reason:
-            notes[f"the attribute {name} is left out: {reason}"] = None
+        if not ENGINES[engine].text_lists and _texts(value) and not isinstance(value, str):
+            notes[f"the attribute {name} is stored as one text: the engine {engine} has no lists of texts"] = None
+            value = ", ".join(_texts(value))
+        reasons = [why for why in (_why_no_text(one, engine) for one in _texts(value)) if why]
+        if not isinstance(value, int | float | str) and not len(value):
+            reasons = ["it is an empty list"]
+        if reasons:
+            notes[f"the attribute {name} is left out: {reasons[0]}"] = None
             continue
-        numbers = [] if isinstance(value, str) else [value] if isinstance(value, int | float) else list(value)
+        numbers = _numbers(value)
         if not all(math.isfinite(one) for one in numbers):
             notes[f"the attribute {name} is stored as a text: it has numbers that are not finite"] = None
             value = ", ".join(repr(float(one)) for one in numbers)
         kept[name] = value
     return kept
+
+
+def _texts(value: Attribute) -> list[str]:
+    """The texts of an attribute."""
+    return [one for one in _items(value) if isinstance(one, str)]
+
+
+def _numbers(value: Attribute) -> list[int | float]:
+    """The numbers of an attribute."""
+    return [one for one in _items(value) if not isinstance(one, str)]
+
+
+def _items(value: Attribute) -> Sequence[int | float | str]:
+    return [value] if isinstance(value, int | float | str) else value
+
+
+_WIDER = {"bool": "uint8", "float16": "float32"}  # types that hold the same values
+
+
+def dtype(name: str, stored: str, engine: str, notes: dict[str, None]) -> str:
+    """The type in which an engine stores the values of a variable.
+
+    :raises InputError: it has none that holds them.
+    """
+    types = ENGINES[engine].types
+    if stored in types:
+        return stored
+    wider = _WIDER.get(stored)
+    if wider is None:
+        raise InputError(
+            f"{name}: the engine {engine} stores no {stored}, but {', '.join(types)}. To fix this, choose another "
+            "engine, or other variables (--variables)"
+        )
+    notes[f"{name}: stored as {wider}, which holds its values: the engine {engine} has no {stored}"] = None
+    return wider
 
 
 def names_of(attributes: Mapping[str, Attribute]) -> dict[str, str]:

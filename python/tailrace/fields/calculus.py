@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 from tailrace.core import InputError
 
-from .field import Field, check_fields, known_parity, same_points
+from .field import Field, check_real, known_parity, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
 from .points import direction_of
@@ -194,7 +194,7 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     True
     """
     direction = direction_of(axis)
-    check_fields(f)
+    check_real(f)
     sign = known_parity(f, direction)
     data = f.operators.staggered(
         f.data, direction, "interpolate", to, parity="odd" if sign < 0 else "even", centred=f.centred
@@ -205,6 +205,7 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
 
 def _combine(terms: Sequence[Term], fields: list[Field]) -> list[Field]:
     same_points(*fields)
+    check_real(*fields)
     operators = fields[0].operators
     if any(fields[0].centred):
         raise InputError("derivatives take fields on the nodes; tr.interpolate(f, axis, 'node') moves a field there")

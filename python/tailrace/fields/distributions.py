@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 
-from .field import Field, check_fields, same_points
+from .field import Field, check_real, same_points
 
 Bins = int | Sequence[float] | NDArray[np.float64]
 Range = tuple[float, float] | None
@@ -97,7 +97,7 @@ def histogram(f: Field, bins: Bins = 100, range: Range = None) -> Histogram:
     >>> found.centres, found.probability  # 5 in a quarter of the volume, 9 elsewhere
     (array([5.5, 8.5]), array([0.25, 0.75]))
     """
-    check_fields(f)
+    check_real(f)
     edges = _edges(f, bins, range)
     shares, missing = _shares([f], [edges])
     probability = shares[1:-1]
@@ -123,6 +123,7 @@ def joint_histogram(
            [0.125, 0.125]])
     """
     same_points(f, g)
+    check_real(f, g)
     of_f, of_g = bins if isinstance(bins, tuple) else (bins, bins)
     range_f, range_g = range or (None, None)
     edges = (_edges(f, of_f, range_f), _edges(g, of_g, range_g))

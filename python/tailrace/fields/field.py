@@ -179,7 +179,9 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         ranks = self.operators.comm.size
         whose = "" if ranks == 1 else f" (rank {self.operators.comm.rank} of {ranks})"
         numbers = "empty"
-        if self.size:
+        if self.size and self.dtype.kind == "c":
+            numbers = f"mean {self._data.mean():.6g}"
+        elif self.size:
             numbers = f"min {self._data.min():.6g}, mean {self._data.mean():.6g}, max {self._data.max():.6g}"
         named = f"{visible(self.name)}: " if self.name else ""
         return f"<Field {named}{x} x {y} x {z}, {self.dtype}; {numbers}{whose}>"
@@ -191,7 +193,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         rows.append(("boundaries", ", ".join(self.operators.grid.boundaries)))
         if self.operators.comm.size > 1:
             rows.append(("rank", f"{self.operators.comm.rank} of {self.operators.comm.size}, with its part"))
-        if not self.size:
+        if not self.size or self.dtype.kind == "c":
             return card(f"Field {self.name}", rows)
         along_x, along_y, along_z = self.operators.coordinates(self.centred)
         middle = len(self) // 2
@@ -219,6 +221,16 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype: Any) -> Field:
         """The same values in another type. Local."""
         return self.like(self._data.astype(dtype), name=self.name)
+
+    @property
+    def real(self) -> Field:
+        """The real part. Local."""
+        return self.like(self._data.real, name=self.name)
+
+    @property
+    def imag(self) -> Field:
+        """The imaginary part, zero of real fields. Local."""
+        return self.like(self._data.imag, name=self.name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "reduce" and ufunc in _REDUCTIONS and kwargs.get("axis", 0) is None:
@@ -260,12 +272,14 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
         Nodes at the two ends of a direction count half (the trapezoidal rule), so this is the integral divided by the
         volume. Collective; every rank gets the result.
         """
+        check_real(self)
         if self._whole(axis, others) or axis is None:
             return self.integral() / self.operators.volume
         return average(self.operators, self._data, self.centred, axis_names(axis))
 
     def integral(self) -> float:
         """Integral over the box by the trapezoidal rule. Collective."""
+        check_real(self)
         return self.operators.integral(self._data, self.centred)
 
     def sum(self, axis: Any = None, **others: Any) -> Any:
@@ -286,6 +300,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def _extreme(self, which: Callable[..., Any], neutral: float, axis: Any, others: dict[str, Any]) -> Any:
         if not self._whole(axis, others):
             raise InputError("min and max are over the whole field; use np.asarray(field) for this rank's part")
+        check_real(self)
         own = which(self._data) if self.size else self.dtype.type(neutral)
         return which(np.array(self.operators.comm.allgather(own)))
 
@@ -342,6 +357,20 @@ def check_fields(*fields: object) -> None:
             raise InputError(
                 f"expected a field on a grid, found {type(one).__name__}; a series whose grid is not known is opened "
                 "by tr.open(path, grid=FILE), an array gets its grid by tr.Field(array, operators)"
+            )
+
+
+def check_real(*fields: object) -> None:
+    """Check that these are fields of real numbers. Local.
+
+    :raises InputError: one is complex, or see `check_fields`.
+    """
+    check_fields(*fields)
+    for one in fields:
+        if isinstance(one, Field) and one.dtype.kind == "c":
+            raise InputError(
+                f"{visible(one.name) or 'the field'}: its values are complex; expected real ones. To fix this, take "
+                "its .real, its .imag or abs() of it"
             )
 
 

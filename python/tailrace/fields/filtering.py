@@ -9,7 +9,7 @@ import numpy as np
 from tailrace.core import InputError
 from tailrace.core import filter as core_filter
 
-from .field import Field, check_fields, known_parity
+from .field import Field, check_real, known_parity
 from .points import axis_names
 from .vector import Vector
 
@@ -40,7 +40,7 @@ def filter(f: Field | Vector, axes: str = "xyz", alpha: float = 0.45) -> Field |
         raise InputError(f"alpha is {alpha}; expected a number between -0.5 and 0.5")
     if isinstance(f, Vector):
         return Vector(*(filter(one, axes, alpha) for one in f))
-    check_fields(f)
+    check_real(f)
     data = np.ascontiguousarray(f.data, f.operators.dtype)
     for d in ("xyz".index(axis) for axis in axis_names(axes)):
         data = core_filter(f.operators.core, d, known_parity(f, d), f.centred, alpha, data)

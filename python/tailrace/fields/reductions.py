@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from .field import Field, check_fields
+from .field import Field, check_real
 from .vector import Vector
 
 
@@ -31,7 +31,7 @@ def mean_square(f: Field | Vector) -> float:
     0.5
     """
     fields = [f] if isinstance(f, Field) else list(f)
-    check_fields(*fields)
+    check_real(*fields)
     first = fields[0]
     if any(field.dtype != first.operators.dtype for field in fields):
         return float(builtins.sum(mean(field * field) for field in fields))
@@ -47,7 +47,7 @@ def integral(f: Field) -> float:
     >>> round(tr.integral(f), 6)  # 4 * 1 * (2^2 / 2)
     8.0
     """
-    check_fields(f)
+    check_real(f)
     return f.integral()
 
 

@@ -17,7 +17,7 @@ from tailrace.core import Grid, InputError
 from tailrace.parallel import agree
 
 from .averages import join_parts, kept_directions, sum_over_ranks
-from .field import Field, check_fields, known_parity
+from .field import Field, check_real, known_parity
 from .operators import Operators
 from .parity import Signs
 from .points import Centred, axis_names
@@ -127,7 +127,7 @@ class Probes:
         """
         if isinstance(f, Vector):
             return np.stack([self(one) for one in f], axis=1)
-        check_fields(f)
+        check_real(f)
         if self._operators is not f.operators:
             self._operators, self._plans = f.operators, {}
         key = (f.centred, f.parity)
@@ -275,7 +275,7 @@ def _lagrange(places: NDArray[Any], at: NDArray[np.float64]) -> NDArray[np.float
 
 def _section(f: Field, axes: str, index: Sequence[int] | None, position: Sequence[float] | None) -> NDArray[Any]:
     """The field at fixed places in the directions `axes`."""
-    check_fields(f)
+    check_real(f)
     start, count = f.operators.box(f.centred)
     kept = kept_directions(axes)
     own = f.data if position is None else f.data.astype(np.float64, copy=False)

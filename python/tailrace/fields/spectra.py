@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError, mean_cross_spectrum, shell_spectrum
 
-from .field import Field, check_fields, same_points
+from .field import Field, check_real, same_points
 from .points import direction_of
 from .vector import Vector
 
@@ -65,7 +65,7 @@ def spectrum(f: Field | Vector) -> Spectrum:
     (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     fields = [f] if isinstance(f, Field) else list(f)
-    check_fields(*fields)
+    check_real(*fields)
     operators = fields[0].operators
     arrays = [_real(one) for one in fields]
     width, energy, modes = shell_spectrum(operators.grid, operators.processes, arrays)
@@ -87,7 +87,7 @@ def spectrum_1d(f: Field, axis: str) -> Spectrum:
     (array([0., 1., 2., 3.]), array([0.  , 0.  , 0.25, 0.  ]))
     """
     d = direction_of(axis)
-    check_fields(f)
+    check_real(f)
     grid, n = f.operators.grid, f.operators.shape(f.centred)[d]
     if grid.boundaries[d] != "periodic":
         raise InputError(
@@ -128,6 +128,7 @@ def correlation(f: Field, axis: str, other: Field | None = None, *, normalise: b
         )
     g = f if other is None else other
     same_points(f, g)
+    check_real(f, g)
     r, values = _correlate(f, g, d)
     if normalise:
         squares = values[0] if g is f else np.sqrt(_correlate(f, f, d)[1][0] * _correlate(g, g, d)[1][0])

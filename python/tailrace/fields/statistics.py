@@ -26,7 +26,7 @@ from tailrace.core import InputError, add_products, add_sample
 from tailrace.parallel import agree
 
 from .averages import average, join_parts, kept_directions
-from .field import Field, same_points
+from .field import Field, check_real, same_points
 from .parity import EVEN, Signs, product_parity
 from .points import axis_names
 from .vector import Vector
@@ -122,6 +122,7 @@ class Statistics:
     def _settle(self, samples: Sequence[Field]) -> None:
         """Allocate memory for the first samples; check that later ones are at the same points."""
         same_points(*self._like.values(), *samples)
+        check_real(*samples)
         first = samples[0]
         points = first.operators.shape(first.centred)
         shape = tuple(points[d] for d in self._kept) if self.axes else first.shape

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 
-from .field import Field, same_points
+from .field import Field, check_real, same_points
 from .operators import Operators
 from .parity import polar, product_parity, sum_parity
 from .points import NODES
@@ -220,6 +220,7 @@ def sum_of_products(pairs: list[tuple[Field, Field]]) -> Field:
     """a b + c d + ..., in one pass over memory."""
     first = pairs[0][0]
     same_points(*(field for pair in pairs for field in pair))
+    check_real(*(field for pair in pairs for field in pair))
     parity = sum_parity([product_parity(a.parity, b.parity) for a, b in pairs])
     ours = first.centred == NODES and all(f.dtype == first.operators.dtype for pair in pairs for f in pair)
     if not ours:

@@ -104,7 +104,7 @@ class ValueRange:
 def range_of(step: series.ArrayStep, name: str) -> ValueRange:
     """The range of a whole variable. At most `PIECE_BYTES` of the variable are in memory at the same time."""
     dtype, shape, _ = step.variables[name]
-    if 0 in shape:
+    if 0 in shape or np.dtype(dtype).kind == "c":  # complex numbers have no order
         return ValueRange(math.nan, math.nan)
     low, high, bad = math.inf, -math.inf, 0
     for box in boxes_of(shape, PIECE_BYTES // np.dtype(dtype).itemsize):

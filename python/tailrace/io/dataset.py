@@ -55,7 +55,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def variables(self, position: int) -> dict[str, Stored]:
-        """Type ("float32", "float64", "int32", "int64" or "uint8") and shape (x, y, z) of what is stored in a step.
+        """Type ("float64", "int16", "bool") and shape (x, y, z) of what is stored in a step.
 
         A list has the shape (columns, rows, 1).
         """

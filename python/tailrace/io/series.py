@@ -7,9 +7,10 @@
         print(step.index, step.time, step["ux"].max())
 
 Arrays have the shape (nz, ny, nx); one of (components, nz, ny, nx) is stored as a variable per component, name_1 to
-name_n, and read by its own name or by theirs. Numbers are float32, float64, int32 or int64. Boxes, shapes and starts
-are in the order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for wrong arguments and
-`IoError` (an OSError) for failures of disks and files; every rank gets the same one.
+name_n, and read by its own name or by theirs. Values are float16 to float64, int8 to int64, uint8 to uint64, bool,
+complex64 or complex128, as far as the engine has the type (`EngineTraits.types`). Boxes, shapes and starts are in the
+order x, y, z, as everywhere in Tailrace. Errors are `InputError` (a ValueError) for wrong arguments and `IoError` (an
+OSError) for failures of disks and files; every rank gets the same one.
 """
 
 from __future__ import annotations
@@ -137,9 +138,9 @@ class SeriesOf(ABC, Generic[OneStep]):
     def write(
         self, name: str, data: NDArray[Any] | Block, *, region: Region | None = None, deferred: bool = False
     ) -> None:
-        """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
+        """Write this rank's part of a variable. Afterwards the array may be changed.
 
-        A contiguous array is written without a copy; another one is copied first.
+        A contiguous array in the byte order of the machine is written without a copy; another one is copied first.
 
         :param region: store these points only, as a variable of `region.count` points.
         :param deferred: do not copy the array. It must not change before `end_step`, which raises an error if it did.

@@ -12,44 +12,41 @@ from tailrace.core import InputError
 from tailrace.masks import refuse_masked
 from tailrace.text import visible
 
-Attribute = str | int | float | Sequence[int] | Sequence[float]
+Attribute = str | int | float | Sequence[int] | Sequence[float] | Sequence[str]
 Scalar = float | int | str
-STORED = ("float32", "float64", "int32", "int64")  # names of the types of arrays and lists
+STORED = (  # names of the types of arrays and lists
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+    "complex64", "complex128",
+)  # fmt: skip
+EVERYWHERE = ("float32", "float64", "int32", "int64")  # those of all engines, and of all programs that draw
 
 
-def is_stored(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of this type, in this byte order, can be stored."""
-    return any(dtype == np.dtype(name) for name in STORED)
+def is_everywhere(dtype: np.dtype[Any]) -> bool:
+    """Whether all engines store arrays of this type, in this byte order."""
+    return any(dtype == np.dtype(name) for name in EVERYWHERE)
 
 
 def stored_array(name: str, data: Any) -> NDArray[Any]:
-    """The array of a variable, contiguous.
+    """The array of a variable, contiguous and in the byte order of this machine.
 
-    :raises InputError: it has a type that cannot be stored, or values that are masked.
+    :raises InputError: it has a type that no engine stores, or values that are masked.
     """
     refuse_masked(name, data)
     array = np.asarray(data, order="C")
-    if not is_stored(array.dtype):
+    dtype = array.dtype.newbyteorder("=")
+    if dtype.name not in STORED:
         raise InputError(
-            f"{visible(name)}: expected an array of float32, float64, int32 or int64, found {array.dtype}. To fix "
-            f"this, write {_way_of(array.dtype)}"
+            f"{visible(name)}: expected an array of numbers or of truth values, found {array.dtype}. To fix this, "
+            f"write {_way_of(dtype)}"
         )
-    return array
+    return array.astype(dtype, copy=False)
 
 
 def _way_of(dtype: np.dtype[Any]) -> str:
     """How the values of a type can be stored, in words."""
-    if dtype.kind == "c":
-        return "its real and imaginary parts, .real and .imag, as two arrays"
-    if dtype.newbyteorder("=").name in STORED:
-        return f"it in the byte order of this machine: .astype('{dtype.newbyteorder('=').name}')"
-    among = STORED[:2] if dtype.kind == "f" else STORED[2:] if dtype.kind in "biu" else ()
-    holds = next((one for one in among if np.can_cast(dtype, one, "safe")), None)
-    if holds is not None:
-        return f".astype('{holds}'), which holds its values"
-    if dtype.kind == "u":
-        return ".astype('int64') if its values are below 2^63, or .astype('float64') to round them"
-    return "numbers of one of these types"
+    if dtype.kind in "fc":
+        return f".astype('{'float64' if dtype.kind == 'f' else 'complex128'}'), which rounds them"
+    return f"numbers of one of these types: {', '.join(STORED)}"
 
 
 def scalar_value(name: str, value: Any) -> Any:
@@ -61,14 +58,17 @@ def scalar_value(name: str, value: Any) -> Any:
 
 
 def attribute_value(name: str, value: Any) -> Any:
-    """A text, a number or a list of numbers of Python. Raises InputError if it is another type, or cannot be stored."""
+    """A text, a number or a list of one of them. Raises InputError if it is another type, or cannot be stored."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, str | int | float):
         return _stored(name, value)
     values = list(value) if isinstance(value, Sequence) and not isinstance(value, bytes) else []
-    if not values or not all(isinstance(one, int | float) for one in values):
-        raise InputError(f"{visible(name)}: expected a text, a number or a list of numbers, found {_shown(value)}")
+    of_numbers, of_texts = (all(isinstance(one, kind) for one in values) for kind in (int | float, str))
+    if not values or not (of_numbers or of_texts):
+        raise InputError(
+            f"{visible(name)}: expected a text, a number, a list of numbers or a list of texts, found {_shown(value)}"
+        )
     return [_stored(name, one) for one in values]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +48,21 @@ class Quantity:
 def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
     """The quantity of that name; by default the vorticity if it is stored, else the first array.
 
-    :raises PlotError: it does not exist; the message lists all names, and the nearest one.
+    :raises PlotError: it does not exist; the message lists all names, and the nearest one. When it is read: it is
+        complex.
     """
+    found = _quantity(step, name, path)
+
+    def read(box: Box | None) -> NDArray[Any]:
+        values = found.read(box)
+        if values.dtype.kind == "c":
+            raise PlotError(f"{path}: the values of '{found.name}' are complex; to fix this, draw 'abs({found.name})'")
+        return values.astype(np.uint8) if values.dtype.kind == "b" else values
+
+    return replace(found, read=read)
+
+
+def _quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
     if name is None:
         name = default_name(step)
     parts = _parts(step, name)
@@ -76,7 +89,7 @@ def quantity(step: StoredStep, name: str | None, path: str) -> Quantity:
 def _computed(step: StoredStep, text: str, path: str) -> Quantity:
     """An expression of fields. Of stored ones only the needed box is read."""
     try:
-        parts = {name: quantity(step, name, path) for name in names_in(text)}
+        parts = {name: _quantity(step, name, path) for name in names_in(text)}
     except ValueError as error:
         raise PlotError(f"{path}: {error}") from None
     if len({part.shape for part in parts.values()}) > 1:
@@ -180,7 +193,7 @@ def _magnitude(step: StoredStep, parts: list[str], box: Box | None) -> NDArray[A
     """An array, or the length of a vector."""
     if len(parts) == 1:
         return step.read(parts[0], box)
-    total = sum(step.read(part, box).astype(np.float64) ** 2 for part in parts)
+    total = sum(abs(step.read(part, box)).astype(np.float64) ** 2 for part in parts)
     return np.asarray(np.sqrt(total))
 
 

@@ -224,9 +224,9 @@ class Series(SeriesOf[StoredStep]):
         region: Region | None = None,
         deferred: bool = False,
     ) -> None:
-        """Write this rank's part of a variable: float32, float64, int32 or int64. Afterwards the array may be changed.
+        """Write this rank's part of a variable. Afterwards the array may be changed.
 
-        A contiguous array is written without a copy; another one is copied first.
+        A contiguous array in the byte order of the machine is written without a copy; another one is copied first.
 
         :param data: an array, on several ranks a Block of it; a Field; or a Vector, which is stored by components.
         :param region: store these points only, as a variable of `region.count` points.

@@ -73,7 +73,7 @@ class StoredArray(BackendArray):
 
     def _nothing(self, where: tuple[Any, ...]) -> NDArray[Any]:
         """The values of a step that has none, without their memory."""
-        missing = np.full((), np.nan if self.dtype.kind == "f" else 0, self.dtype)
+        missing = np.full((), np.nan if self.dtype.kind in "fc" else 0, self.dtype)
         return np.broadcast_to(missing, self.shape[1:])[where]
 
     def _of_step(self, series: Series, at: int, where: tuple[Any, ...]) -> NDArray[Any]:
@@ -98,6 +98,6 @@ class StoredArray(BackendArray):
         box, within = found
         count = tuple(one.stop - one.start for one in box)
         z, y, x = (one.start for one in box)
-        asked = str(self.dtype) if self.dtype.kind == "f" else None
+        asked = str(self.dtype) if self.dtype in (np.float32, np.float64) else None
         values = series.steps[at].read(name, Box((x, y, z), (count[2], count[1], count[0])), dtype=asked)
         return values.reshape(count)[within].astype(self.dtype, copy=False)

@@ -252,7 +252,7 @@ class _Variables:
         """The type that holds the values of all steps, and NaN where a step has none."""
         types = {np.dtype(table[name].dtype) for table in self._tables for name in stored if name in table}
         found = np.result_type(*types)
-        return np.dtype(np.float64) if None in kinds and found.kind != "f" else found
+        return np.dtype(np.float64) if None in kinds and found.kind not in "fc" else found
 
     def _layout(self, name: str, shape: tuple[int, int, int], is_list: bool) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """Shape and dimensions of a variable in one step."""

@@ -97,21 +97,29 @@ inline std::size_t position(int64_t step) {
   return static_cast<std::size_t>(step);
 }
 
-inline io::Type type_of(const char *name, int type) {
-  switch (type) {
-  case TAILRACE_FLOAT32:
-    return io::Type::float32;
-  case TAILRACE_FLOAT64:
-    return io::Type::float64;
-  case TAILRACE_INT32:
-    return io::Type::int32;
-  case TAILRACE_INT64:
-    return io::Type::int64;
+/// The number of a type in tailrace.h.
+inline int number_of(io::Type type) {
+  const io::TypeTraits &traits = io::traits_of(type);
+  const int bytes = static_cast<int>(traits.bytes);
+  switch (traits.kind) {
+  case io::NumberKind::real:
+    return bytes;
+  case io::NumberKind::integer:
+    return -bytes;
+  case io::NumberKind::natural:
+    return -100 - bytes;
   default:
-    throw InputError(fmt::format("{}: unknown type {}: expected TAILRACE_FLOAT32 (4), TAILRACE_FLOAT64 (8), "
-                                 "TAILRACE_INT32 (-4) or TAILRACE_INT64 (-8)",
-                                 text(name), type));
+    return 100 + bytes;
   }
+}
+
+inline io::Type type_of(const char *name, int type) {
+  for (const io::TypeTraits &one : io::all_types())
+    if (number_of(one.type) == type)
+      return one.type;
+  throw InputError(fmt::format("{}: unknown type {}: expected one of tailrace_type in tailrace.h, as TAILRACE_FLOAT64 "
+                               "(8) or TAILRACE_INT32 (-4)",
+                               text(name), type));
 }
 
 /// Returns a text to the caller; the text belongs to the series.

@@ -15,11 +15,6 @@ using namespace tailrace::c_api;
 
 namespace {
 
-int number_of(io::Type type) {
-  const int bytes = static_cast<int>(io::size_of(type));
-  return io::is_integer(type) ? -bytes : bytes;
-}
-
 io::Scalar scalar(const tailrace_series *series, int64_t step, const char *name) {
   const io::Series &in = opened(series);
   const io::Scalars scalars = in.scalars(position(step));
@@ -200,9 +195,12 @@ int tailrace_attribute(const tailrace_series *series, const char *name, int *typ
       numbers = static_cast<int64_t>(reals->size());
     if (const auto *integers = std::get_if<std::vector<std::int64_t>>(&found))
       numbers = static_cast<int64_t>(integers->size());
+    const auto *texts = std::get_if<std::vector<std::string>>(&found);
+    if (texts)
+      numbers = static_cast<int64_t>(texts->size());
     if (std::holds_alternative<double>(found) || std::holds_alternative<std::vector<double>>(found))
       kind = TAILRACE_FLOAT64;
-    else if (!std::holds_alternative<std::string>(found))
+    else if (!texts && !std::holds_alternative<std::string>(found))
       kind = TAILRACE_INT64;
     give(type, kind);
     give(count, numbers);
@@ -221,8 +219,24 @@ int tailrace_get_attribute_text(const tailrace_series *series, const char *name,
   return guarded(__func__, [&] {
     const io::Attribute found = attribute(series, name);
     if (!std::holds_alternative<std::string>(found))
-      throw InputError(fmt::format("{}: attribute '{}' is no text", opened(series).path(), text(name)));
+      throw InputError(fmt::format("{}: attribute '{}' is no single text", opened(series).path(), text(name)));
     hand_out(series, std::get<std::string>(found), value);
+  });
+}
+
+int tailrace_get_attribute_text_at(const tailrace_series *series, const char *name, int64_t number,
+                                   const char **value) {
+  return guarded(__func__, [&] {
+    const io::Attribute found = attribute(series, name);
+    std::vector<std::string> texts;
+    if (const auto *list = std::get_if<std::vector<std::string>>(&found))
+      texts = *list;
+    else if (const auto *one = std::get_if<std::string>(&found))
+      texts = {*one};
+    if (number < 0 || number >= static_cast<int64_t>(texts.size()))
+      throw InputError(fmt::format("{}: attribute '{}' has {} texts; there is no number {}", opened(series).path(),
+                                   text(name), texts.size(), number));
+    hand_out(series, texts[static_cast<std::size_t>(number)], value);
   });
 }
 

@@ -38,12 +38,24 @@ enum tailrace_status {
   TAILRACE_OTHER_ERROR = 3
 };
 
-/* Number types, in memory and in files: their size in bytes, negative for integers. No array has the type of texts. */
+/* Number types, in memory and in files: their size in bytes, negative for integers, 100 less for those without a sign,
+ * 100 more for complex numbers (the real, then the imaginary part). A truth value is a byte, 0 or 1; half precision has
+ * the bits of IEEE 754. Not every engine has all. No array has the type of texts. */
 enum tailrace_type {
+  TAILRACE_FLOAT16 = 2,
   TAILRACE_FLOAT32 = 4,
   TAILRACE_FLOAT64 = 8,
+  TAILRACE_INT8 = -1,
+  TAILRACE_INT16 = -2,
   TAILRACE_INT32 = -4,
   TAILRACE_INT64 = -8,
+  TAILRACE_UINT8 = -101,
+  TAILRACE_UINT16 = -102,
+  TAILRACE_UINT32 = -104,
+  TAILRACE_UINT64 = -108,
+  TAILRACE_BOOL = 101,
+  TAILRACE_COMPLEX64 = 108,
+  TAILRACE_COMPLEX128 = 116,
   TAILRACE_TEXT = 0
 };
 
@@ -152,6 +164,8 @@ int tailrace_write_scalar_text(tailrace_series *series, const char *name, const 
 int tailrace_set_attribute(tailrace_series *series, const char *name, int64_t count, const double *values);
 int tailrace_set_attribute_int64(tailrace_series *series, const char *name, int64_t count, const int64_t *values);
 int tailrace_set_attribute_text(tailrace_series *series, const char *name, const char *value);
+/* A list of `count` texts, which stays a list if it has one. */
+int tailrace_set_attribute_texts(tailrace_series *series, const char *name, int64_t count, const char *const *values);
 int tailrace_end_step(tailrace_series *series);
 
 /* ---- reading: `step` is a position, 0 to steps - 1 ---- */
@@ -170,8 +184,8 @@ int tailrace_variable(const tailrace_series *series, int64_t step, const char *n
                       int *is_list);
 /* Number of components of a four-dimensional array: name_1, name_2, ... Local. */
 int tailrace_components(const tailrace_series *series, int64_t step, const char *name, int64_t *components);
-/* Fills `data` with any box, also an empty one; each rank has its own box. Converts numbers to `type`, but not floating
- * point to integers. */
+/* Fills `data` with any box, also an empty one; each rank has its own box. Converts numbers that are not
+ * complex to TAILRACE_FLOAT32 and TAILRACE_FLOAT64; any other `type` must be the stored type. */
 int tailrace_read(const tailrace_series *series, int64_t step, const char *name, int type, int dimensions,
                   const int64_t *start, const int64_t *count, void *data);
 /* Fills `data` with `rows` rows of a list, starting at row `first`; tailrace_variable returns the number of rows. */
@@ -192,6 +206,8 @@ int tailrace_attribute(const tailrace_series *series, const char *name, int *typ
 int tailrace_get_attribute(const tailrace_series *series, const char *name, int64_t count, double values[]);
 int tailrace_get_attribute_int64(const tailrace_series *series, const char *name, int64_t count, int64_t values[]);
 int tailrace_get_attribute_text(const tailrace_series *series, const char *name, const char **value);
+/* Text `number`, from 0, of a list of texts; of a single text number 0. Local. */
+int tailrace_get_attribute_text_at(const tailrace_series *series, const char *name, int64_t number, const char **value);
 /* Compares a step with its checksums. Returns the damage, one line each; "": no damage, or no checksums. */
 int tailrace_verify(const tailrace_series *series, int64_t step, const char **text);
 

@@ -171,6 +171,20 @@ int tailrace_set_attribute_text(tailrace_series *series, const char *name, const
   return guarded(__func__, [&] { set_attribute(series, name, [&]() -> io::Attribute { return text(value); }); });
 }
 
+int tailrace_set_attribute_texts(tailrace_series *series, const char *name, int64_t count, const char *const *values) {
+  return guarded(__func__, [&] {
+    set_attribute(series, name, [&]() -> io::Attribute {
+      if (count < 1)
+        throw InputError(fmt::format("attribute '{}' has {} texts: expected at least 1", text(name), count));
+      const char *const *first = &not_null(values, "values");
+      std::vector<std::string> texts;
+      for (int64_t i = 0; i < count; ++i)
+        texts.push_back(text(first[i]));
+      return texts;
+    });
+  });
+}
+
 int tailrace_end_step(tailrace_series *series) {
   return guarded(__func__, [&] { opened(series).end_step(); });
 }

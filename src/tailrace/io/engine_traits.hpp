@@ -42,6 +42,8 @@ struct EngineTraits {
   std::string compression = {};             ///< the parameter that compresses values; empty: there is none
   std::int64_t longest_name = 0;            ///< characters of the name of a variable or scalar; 0: any number
   std::int64_t longest_text = 0;            ///< bytes of a text that can be stored; 0: any number
+  bool text_lists = true;                   ///< whether an attribute may be a list of texts
+  std::vector<std::string> types = {};      ///< names of the types of values that can be stored; empty: all
   WriteModel model = {};
 };
 

@@ -113,7 +113,7 @@ public:
   /// then the caller may reuse `data` only after end_step. A deferred array that changes before is an InputError,
   /// unless `checksums` are off.
   template <class T> void write(const std::string &name, const T *data, const Placement &place, Put put = Put::sync) {
-    write(name, TypeOf<T>::value, data, place, put);
+    write(name, type_of<T>(), data, place, put);
   }
   void write(const std::string &name, Type type, const void *data, const Placement &place, Put put = Put::sync);
   /// Writes an array of any kind; `make` returns the request. If `make` throws, all ranks throw. All ranks also throw
@@ -123,14 +123,14 @@ public:
   /// variable. Ranks without points of the region must call this too.
   template <class T>
   void write_region(const std::string &name, const T *data, const Placement &place, const Region &region) {
-    write_region(name, TypeOf<T>::value, data, place, region);
+    write_region(name, type_of<T>(), data, place, region);
   }
   void write_region(const std::string &name, Type type, const void *data, const Placement &place, const Region &region);
   /// Writes this rank's rows of a list: particles, probes, elements. Each rank may have any number of rows, also none;
   /// they are stored in the order of the ranks. `data`: rows x columns values, row by row.
   template <class T>
   void write_list(const std::string &name, const T *data, std::int64_t rows, std::int64_t columns = 1) {
-    write_list(name, TypeOf<T>::value, data, rows, columns);
+    write_list(name, type_of<T>(), data, rows, columns);
   }
   void write_list(const std::string &name, Type type, const void *data, std::int64_t rows, std::int64_t columns = 1);
   /// Stores one number or text of rank 0 in the step. "time" and "step" exist already.
@@ -184,7 +184,7 @@ public:
   /// Fills `data` (contiguous, x fastest) with any box, also an empty one, of a grid variable; each rank has its own
   /// box. Converts values that are stored in another precision.
   template <class T> void read(std::size_t step, const std::string &name, const Box &box, T *data) const {
-    read(step, name, TypeOf<T>::value, box, data);
+    read(step, name, type_of<T>(), box, data);
   }
   void read(std::size_t step, const std::string &name, Type type, const Box &box, void *data) const;
   /// Reads any kind of array; `make` returns the request. If `make` throws, all ranks throw.

@@ -56,6 +56,8 @@ Series::Implementation::Implementation(const std::string &path, Mode mode, const
       comm.from_root([&] { return mode_ == Mode::write || !options.engine.empty() ? std::string() : engine_at(path); });
   comm.agree([&] {
     settings = resolve_settings(path, mode_, options.engine, options.parameters, there);
+    if (precision_ && !is_real(*precision_))
+      throw InputError(fmt::format("{}: precision = {}: expected float32 or float64", path, name_of(*precision_)));
     if (options.rewind_to && mode_ != Mode::append)
       throw InputError(fmt::format("{}: only a series opened to append can be rewound", path));
     request.path = settings.path;

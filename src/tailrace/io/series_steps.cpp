@@ -17,6 +17,7 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
   self_->enter([&](Tally &) {
     self_->require_writing();
     check_storable_name(name, engine_traits(self_->engine_name_));
+    check_storable(name, stored, engine_traits(self_->engine_name_));
     check_placement(name, {shape, {}, {}}, nullptr);
     if (self_->declared_.count(name))
       throw InputError(fmt::format("{}: '{}' is already declared or written", path(), name));

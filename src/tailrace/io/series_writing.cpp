@@ -78,7 +78,7 @@ Type Series::Implementation::stored_type(const std::string &name, Type type, con
   require_new(name);
   const auto known = declared_.find(name);
   if (known == declared_.end())
-    return is_integer(type) ? type : precision_.value_or(type);
+    return is_real(type) ? precision_.value_or(type) : type;
   const VariableInfo &before = known->second;
   if (before.list != list || before.shape[0] != shape[0] || (!list && before.shape != shape))
     throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name, describe(before.shape),
@@ -105,6 +105,7 @@ Block Series::Implementation::block_of(const WriteRequest &request, std::int64_t
     place = place_in_region(name, place, *request.region, size_of(request.type), data, packed);
   }
   const Type type = stored_type(name, request.type, place.shape, request.list);
+  check_storable(name, type, engine_traits(engine_name_));
   return {name, type, place, data, request.list, nullptr};
 }
 

@@ -4,9 +4,12 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <variant>
+#include <vector>
 
 namespace tailrace::io {
 
@@ -52,6 +55,22 @@ void check_storable(const std::string &name, const Scalar &value, const EngineTr
 void check_storable(const std::string &name, const Attribute &value, const EngineTraits &traits) {
   if (const auto *text = std::get_if<std::string>(&value))
     check_text(name, *text, traits);
+  const auto *texts = std::get_if<std::vector<std::string>>(&value);
+  if (texts && !traits.text_lists)
+    throw InputError(
+        fmt::format("{}: the engine {} stores no lists of texts; to fix this, join them to one text, or use "
+                    "another engine",
+                    name, traits.name));
+  if (texts)
+    for (const std::string &text : *texts)
+      check_text(name, text, traits);
+}
+
+void check_storable(const std::string &name, Type type, const EngineTraits &traits) {
+  if (!traits.types.empty() && std::ranges::find(traits.types, name_of(type)) == traits.types.end())
+    throw InputError(
+        fmt::format("{}: the engine {} stores no {}, but {}; to fix this, convert it, or use another engine", name,
+                    traits.name, name_of(type), fmt::join(traits.types, ", ")));
 }
 
 } // namespace tailrace::io

@@ -14,5 +14,7 @@ namespace tailrace::io {
 void check_storable_name(const std::string &name, const EngineTraits &traits);
 void check_storable(const std::string &name, const Scalar &value, const EngineTraits &traits);
 void check_storable(const std::string &name, const Attribute &value, const EngineTraits &traits);
+/// The values of a variable or list.
+void check_storable(const std::string &name, Type type, const EngineTraits &traits);
 
 } // namespace tailrace::io

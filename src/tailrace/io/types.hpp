@@ -3,10 +3,13 @@
 #include <tailrace/grid/box.hpp>
 
 #include <array>
+#include <bit>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -20,43 +23,67 @@ using grid::product;
 /// (exclusive); add steps to an existing one; or read.
 enum class Mode { write, exclusive, append, read };
 
-/// Number type of a variable, in memory or in a file.
-enum class Type { float32, float64, int32, int64 };
-
-template <class T> struct TypeOf;
-template <> struct TypeOf<float> {
-  static constexpr Type value = Type::float32;
+/// Number type of a variable, in memory or in a file. A boolean is one byte, 0 or 1; float16 has the bits of IEEE 754;
+/// a complex number is its real part, then its imaginary part.
+enum class Type {
+  float16,
+  float32,
+  float64,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  boolean,
+  complex64,
+  complex128
 };
-template <> struct TypeOf<double> {
-  static constexpr Type value = Type::float64;
-};
 
-template <> struct TypeOf<std::int32_t> {
-  static constexpr Type value = Type::int32;
-};
-template <> struct TypeOf<std::int64_t> {
-  static constexpr Type value = Type::int64;
-};
-
-inline bool is_integer(Type type) { return type == Type::int32 || type == Type::int64; }
-inline std::size_t size_of(Type type) { return type == Type::float32 || type == Type::int32 ? 4 : 8; }
-const char *name_of(Type type);
-/// Throws InputError for an unknown name.
-Type type_named(const std::string &name);
-
-/// Calls `work` with a value of the C++ type that `type` names.
-template <class Work> auto with_type(Type type, Work work) {
-  switch (type) {
-  case Type::float32:
-    return work(float{});
-  case Type::int32:
-    return work(std::int32_t{});
-  case Type::int64:
-    return work(std::int64_t{});
-  default:
-    return work(double{});
+/// The Type of a C++ type; there is none for float16.
+template <class T> constexpr Type type_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return Type::float32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Type::float64;
+  else if constexpr (std::is_same_v<T, bool>)
+    return Type::boolean;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return Type::complex64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return Type::complex128;
+  else {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 8);
+    constexpr std::array whole{Type::int8, Type::int16, Type::int32, Type::int64};
+    constexpr std::array natural{Type::uint8, Type::uint16, Type::uint32, Type::uint64};
+    return (std::is_signed_v<T> ? whole : natural)[std::bit_width(sizeof(T)) - 1];
   }
 }
+
+/// What the bits of a type mean.
+enum class NumberKind { real, integer, natural, boolean, complex };
+
+struct TypeTraits {
+  Type type;
+  const char *name; ///< as NumPy calls it
+  NumberKind kind;
+  std::size_t bytes;
+};
+
+const std::vector<TypeTraits> &all_types();
+const TypeTraits &traits_of(Type type);
+inline std::size_t size_of(Type type) { return traits_of(type).bytes; }
+inline const char *name_of(Type type) { return traits_of(type).name; }
+/// Whether the type is float32 or float64, one of which a series may have for both.
+inline bool is_real(Type type) { return type == Type::float32 || type == Type::float64; }
+/// Whether programs that draw know the type.
+inline bool is_drawn(Type type) {
+  return is_real(type) || traits_of(type).kind == NumberKind::integer || traits_of(type).kind == NumberKind::natural;
+}
+/// Throws InputError for an unknown name.
+Type type_named(const std::string &name);
 
 /// Positions of the points of grid variables, for programs that draw them. Point i of direction d is at
 /// `origin[d] + i * spacing[d]` (in the length unit of the run); on a stretched grid at `coordinates[d][i]`.
@@ -107,7 +134,8 @@ struct Region {
 enum class Put { sync, deferred };
 
 /// Information about a series, or about a variable: then its name is "variable/attribute".
-using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::int64_t>, std::vector<double>>;
+using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::int64_t>, std::vector<double>,
+                               std::vector<std::string>>;
 using Attributes = std::map<std::string, Attribute>;
 /// A number or text that is stored once per step.
 using Scalar = std::variant<double, std::int64_t, std::string>;

@@ -1,5 +1,6 @@
 // Tests of the C interface with several engines: contents other than arrays, and errors that the engines detect.
 #include "c_api/c_api_test.hpp"
+#include <tailrace/io/engine_traits.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace tailrace;
@@ -87,6 +89,84 @@ TEST_P(CApiEngines, fourDimensionsOfEveryTypeAreComponents) {
   int32_t whole_number = 0;
   expect_error(tailrace_read_int32(series, 0, "d_1", 3, far.data(), two.data(), &whole_number), TAILRACE_INPUT_ERROR,
                "cannot be read as int32");
+}
+
+/// The numbers of types in tailrace.h, each with its bytes.
+const std::vector<std::pair<int, std::size_t>> types{
+    {TAILRACE_FLOAT16, 2},   {TAILRACE_FLOAT32, 4},    {TAILRACE_FLOAT64, 8}, {TAILRACE_INT8, 1},
+    {TAILRACE_INT16, 2},     {TAILRACE_INT32, 4},      {TAILRACE_INT64, 8},   {TAILRACE_UINT8, 1},
+    {TAILRACE_UINT16, 2},    {TAILRACE_UINT32, 4},     {TAILRACE_UINT64, 8},  {TAILRACE_BOOL, 1},
+    {TAILRACE_COMPLEX64, 8}, {TAILRACE_COMPLEX128, 16}};
+
+TEST_P(CApiEngines, EveryTypeKeepsItsBitsOrIsRefusedByName) {
+  const bool adios2 = io::engine_traits(GetParam()).library == "ADIOS2";
+  const std::size_t mine = static_cast<std::size_t>(count[0] * count[1] * count[2]), all = 11 * 7 * 13;
+  const auto bits = [](std::size_t points, std::size_t bytes, int64_t first) { // 0 or 1 in each byte, so that all fit
+    std::vector<unsigned char> each(points * bytes);
+    for (std::size_t i = 0; i < each.size(); ++i)
+      each[i] = static_cast<unsigned char>((i / bytes + i % bytes + static_cast<std::size_t>(first)) % 3 == 0);
+    return each;
+  };
+  start_step();
+  for (const auto &[type, bytes] : types) {
+    const std::string name = "v" + std::to_string(type + 200);
+    const int status = tailrace_write(series, name.c_str(), type, 3, shape.data(), start.data(), count.data(), nullptr,
+                                      bits(mine, bytes, comm.rank()).data());
+    if (adios2 && (type == TAILRACE_FLOAT16 || type == TAILRACE_BOOL))
+      expect_error(status, TAILRACE_INPUT_ERROR, name + ": the engine " + GetParam() + " stores no ");
+    else
+      ASSERT_EQ(status, 0) << text();
+  }
+  expect_error(
+      tailrace_write(series, "x", 3, 3, shape.data(), start.data(), count.data(), nullptr, bits(mine, 8, 0).data()),
+      TAILRACE_INPUT_ERROR, "x: unknown type 3");
+  finish_and_reopen();
+  for (const auto &[type, bytes] : types) {
+    const std::string name = "v" + std::to_string(type + 200);
+    int found = 0;
+    if (tailrace_variable(series, 0, name.c_str(), nullptr, &found, nullptr) != 0) {
+      EXPECT_TRUE(adios2 && (type == TAILRACE_FLOAT16 || type == TAILRACE_BOOL)) << name;
+      continue;
+    }
+    EXPECT_EQ(found, type);
+    std::vector<unsigned char> part(mine * bytes);
+    ASSERT_EQ(tailrace_read(series, 0, name.c_str(), type, 3, start.data(), count.data(), part.data()), 0) << text();
+    EXPECT_EQ(part, bits(mine, bytes, comm.rank())) << name;
+    std::vector<double> real(all);
+    const Three zero{0, 0, 0};
+    const int status =
+        tailrace_read(series, 0, name.c_str(), TAILRACE_FLOAT64, 3, zero.data(), shape.data(), real.data());
+    if (type == TAILRACE_COMPLEX64 || type == TAILRACE_COMPLEX128)
+      expect_error(status, TAILRACE_INPUT_ERROR, "cannot be read as float64");
+    else
+      EXPECT_EQ(status, 0) << text();
+  }
+}
+
+TEST_P(CApiEngines, ListsOfTextsAreAttributes) {
+  const std::array<const char *, 3> given{"ux", "", "two words"};
+  start_step();
+  ASSERT_EQ(tailrace_set_attribute_texts(series, "names", 3, given.data()), 0) << text();
+  expect_error(tailrace_set_attribute_texts(series, "none", 0, given.data()), TAILRACE_INPUT_ERROR, "at least 1");
+  expect_error(tailrace_set_attribute_texts(series, "none", 2, nullptr), TAILRACE_INPUT_ERROR, "values");
+  ASSERT_EQ(tailrace_set_attribute_text(series, "one", "x"), 0) << text();
+  finish_and_reopen();
+  int type = -1;
+  int64_t number = 0;
+  ASSERT_EQ(tailrace_attribute(series, "names", &type, &number), 0) << text();
+  EXPECT_EQ(type, TAILRACE_TEXT);
+  EXPECT_EQ(number, 3);
+  const char *found = nullptr;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    ASSERT_EQ(tailrace_get_attribute_text_at(series, "names", static_cast<int64_t>(i), &found), 0) << text();
+    EXPECT_STREQ(found, given[i]);
+  }
+  ASSERT_EQ(tailrace_get_attribute_text_at(series, "one", 0, &found), 0) << text();
+  EXPECT_STREQ(found, "x");
+  expect_error(tailrace_get_attribute_text_at(series, "names", 3, &found), TAILRACE_INPUT_ERROR, "has 3 texts");
+  expect_error(tailrace_get_attribute_text(series, "names", &found), TAILRACE_INPUT_ERROR, "is no single text");
+  double real = 0;
+  expect_error(tailrace_get_attribute(series, "names", 1, &real), TAILRACE_INPUT_ERROR, "names");
 }
 
 TEST_P(CApiEngines, listsHaveAsManyRowsAsEachRankLikes) {
@@ -257,7 +337,7 @@ TEST_P(CApiEngines, verifyNamesWhatIsDamaged) {
 }
 
 // Add an engine here if it can store lists and texts.
-INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines, testing::Values("raw", "sion", "hdf5", "bp5"),
+INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines, testing::Values("raw", "sion", "hdf5", "bp5", "adios_hdf5", "mpiio"),
                          [](const auto &engine) { return engine.param; });
 
 } // namespace

@@ -1,10 +1,13 @@
 // Tests of a series of arrays: write, read, append, rewind, replace, and damaged files.
 #include "io/series_test.hpp"
+#include <tailrace/io/engine_traits.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <complex>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -198,6 +201,11 @@ TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
     out.set_attribute("real", 0.1);
     out.set_attribute("wholes", std::vector<std::int64_t>{1, 2, 3});
     out.set_attribute("reals", std::vector<double>{0.5, 0.25});
+    const std::vector<std::string> texts{"ux", "", "two\nlines"};
+    if (engine_traits(out.engine()).text_lists)
+      out.set_attribute("texts", texts);
+    else
+      EXPECT_THROW(out.set_attribute("texts", texts), InputError);
     write_steps(out, 1, 1);
     out.set_attribute("text", "changed between steps");
     out.set_attribute("between", 7.5);
@@ -221,6 +229,43 @@ TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
   EXPECT_EQ(found.at("real"), Attribute(0.1));
   EXPECT_EQ(found.at("wholes"), Attribute(std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_EQ(found.at("reals"), Attribute(std::vector<double>{0.5, 0.25}));
+  if (found.contains("texts")) {
+    EXPECT_EQ(found.at("texts"), Attribute(std::vector<std::string>{"ux", "", "two\nlines"}));
+  }
+}
+
+TEST_P(SeriesTest, KeepsValuesOfEveryCppType) {
+  const Box mine = pencil(points, comm.rank(), comm.size());
+  const auto values = [&]<class T>(T, const Box &box) {
+    std::vector<T> numbers;
+    for (std::int64_t i = 0; i < box.size(); ++i)
+      numbers.push_back(static_cast<T>((box.start[2] + i) % 2));
+    return numbers;
+  };
+  const auto each = [](auto work) {
+    [&]<class... T>(T... zeros) {
+      int number = 0;
+      (work(zeros, "v" + std::to_string(number++)), ...);
+    }(float{}, double{}, std::int8_t{}, std::int16_t{}, std::int32_t{}, std::int64_t{}, std::uint8_t{}, std::uint16_t{},
+      std::uint32_t{}, std::uint64_t{}, std::complex<float>{}, std::complex<double>{});
+  };
+  {
+    Series out(path(), Mode::write, comm, options());
+    out.begin_step(1, 0.5);
+    each([&](auto zero, const std::string &name) {
+      out.write(name, values(zero, mine).data(), Placement{points, mine, mine});
+    });
+    out.end_step();
+    out.close();
+  }
+  const Series in(path(), Mode::read, comm);
+  each([&](auto zero, const std::string &name) {
+    using T = decltype(zero);
+    EXPECT_EQ(in.variable(0, name).type, type_of<T>());
+    std::vector<T> found(static_cast<std::size_t>(mine.size()));
+    in.read(0, name, mine, found.data());
+    EXPECT_EQ(found, values(zero, mine)) << name;
+  });
 }
 
 TEST_P(SeriesTest, DropsAStepThatWasNotEnded) {

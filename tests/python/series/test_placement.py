@@ -10,7 +10,7 @@ from tailrace.core import InputError
 from tailrace.grids import StretchedGrid, UniformGrid, triple
 from tailrace.io.placement import Block, Box, boxes_of, shape_of
 from tailrace.io.steps import Steps
-from tailrace.io.values import attribute_value, is_stored, parameter_text, scalar_value, stored_array
+from tailrace.io.values import attribute_value, is_everywhere, parameter_text, scalar_value, stored_array
 
 PERIODIC = ("periodic", "dirichlet", "periodic")
 
@@ -149,19 +149,30 @@ def test_numbers_and_texts():
 
 
 def test_attributes():
-    for value, plain in (("a", "a"), (np.float64(2), 2.0), (np.arange(3), [0, 1, 2]), ((1, 2.5), [1, 2.5])):
+    for value, plain in (
+        ("a", "a"),
+        (np.float64(2), 2.0),
+        (np.arange(3), [0, 1, 2]),
+        ((1, 2.5), [1, 2.5]),
+        (("a",), ["a"]),
+    ):
         found = attribute_value("a", value)
         assert found == plain and type(found) is type(plain)
-    for value in (["a"], [1, None], [[1]]):
-        with pytest.raises(InputError, match="a: expected a text, a number or a list of numbers, found"):
+    for value in (["a", 1], [1, None], [[1]], [], [b"a"]):
+        with pytest.raises(
+            InputError, match="a: expected a text, a number, a list of numbers or a list of texts, found"
+        ):
             attribute_value("a", value)
 
 
 def test_parameters_and_types_of_arrays():
     assert [parameter_text(one) for one in (True, False, 1, "On", 0.5)] == ["true", "false", "1", "On", "0.5"]
-    assert is_stored(np.dtype("float32")) and not is_stored(np.dtype(">f4")) and not is_stored(np.dtype("int16"))
+    assert is_everywhere(np.dtype("float32"))
+    assert not is_everywhere(np.dtype(">f4")) and not is_everywhere(np.dtype("int16"))
     array = np.arange(6.0).reshape(2, 3)
     assert stored_array("a", array) is array
     assert stored_array("a", array.T).flags.c_contiguous
-    with pytest.raises(InputError, match="a: expected an array of float32, float64, int32 or int64, found int16"):
-        stored_array("a", array.astype("int16"))
+    swapped = array.astype(">f8")
+    assert stored_array("a", swapped).dtype == np.float64 and np.array_equal(stored_array("a", swapped), array)
+    with pytest.raises(InputError, match="a: expected an array of numbers or of truth values, found object"):
+        stored_array("a", array.astype(object))

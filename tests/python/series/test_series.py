@@ -152,8 +152,8 @@ def test_errors(tmp_path, engine):
     with pytest.raises(ValueError, match="unknown mode"):
         tr.open(path, "v")
     out = tr.open(path, "w")
-    with pytest.raises(InputError, match="found uint8"):
-        out.write_step(0.0, ux=np.zeros((2, 2, 2), np.uint8))
+    with pytest.raises(InputError, match="found object"):
+        out.write_step(0.0, ux=np.zeros((2, 2, 2), object))
     with pytest.raises(InputError, match="nz, ny, nx"):
         out.write("ux", np.zeros(3))
     out.close()

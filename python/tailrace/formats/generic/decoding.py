@@ -99,4 +99,4 @@ def _numbers(value: Attribute | None) -> list[float]:
     """The numbers of an attribute; integers stay such, as large ones are compared exactly."""
     if value is None or isinstance(value, str):
         return []
-    return [value] if isinstance(value, int | float) else list(value)
+    return [value] if isinstance(value, int | float) else [one for one in value if not isinstance(one, str)]

@@ -237,7 +237,7 @@ def attributes_of(one: h5py.Group | h5py.Dataset) -> dict[str, Attribute]:
         if isinstance(value, np.ndarray):
             parts = [_plain(part) for part in value.reshape(-1)]
             if parts and all(isinstance(part, str) for part in parts):
-                result[name] = ", ".join(parts)
+                result[name] = parts
             elif parts and all(isinstance(part, int | float) for part in parts):
                 whole = all(isinstance(part, int) for part in parts)
                 result[name] = parts if whole else [float(part) for part in parts]

@@ -83,8 +83,8 @@ def _labels(contents: Hdf5Contents, name: str) -> list[str] | None:
     for place in (name, name.rpartition("/")[0]):
         about = contents.attributes.get(place, {})
         labels = about.get("axisLabels")
-        if isinstance(labels, str):
-            found = [one.strip() for one in labels.split(",")]
+        if isinstance(labels, str | list):
+            found = [str(one).strip() for one in ([labels] if isinstance(labels, str) else labels)]
             return found[::-1] if about.get("dataOrder") == "F" else found
     return None
 

@@ -12,20 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.core import IoError
 from tailrace.grids import triple
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
-from tailrace.io.values import Scalar
+from tailrace.io.values import STORED, Scalar
 from tailrace.text import counted
 
 from .decoding import Decoding
 
-_OURS = {  # our smallest type that holds all values of a type
-    "float16": "float32", "float32": "float32", "float64": "float64",
-    "bool": "uint8", "uint8": "uint8", "int8": "int32", "int16": "int32", "uint16": "int32", "int32": "int32",
-    "uint32": "int64", "int64": "int64", "uint64": "int64",
-}  # fmt: skip
 _MOST_SPLIT = 64  # variables that one array of more than three dimensions may become
 _PIECE = 4 << 20  # bytes of one read, if values are converted
 RESERVED = ("x", "y", "z", "time", "step")  # names of coordinates and steps in all datasets
@@ -100,17 +94,10 @@ class ArrayPart:
         return moved.reshape(shape)
 
 
-def refuse_large(path: str, name: str, values: NDArray[Any]) -> None:
-    """Check that values of a variable can be read as int64. Raises IoError if one is too large."""
-    if values.dtype.kind == "u" and values.dtype.itemsize == 8 and values.size and values.max() >= 1 << 63:
-        raise IoError(
-            f"{path}: '{name}' has the value {values.max()}; expected values below 2^63, the most that an int64 holds"
-        )
-
-
 def our_type(dtype: np.dtype[Any]) -> str | None:
-    """Our smallest type that holds all values of a type; None if no type does."""
-    return _OURS.get(dtype.name)
+    """The type of ours with the values of a type of any byte order; None if we have none, or only parts are read."""
+    name = dtype.newbyteorder("=").name
+    return name if name in STORED and dtype.kind != "c" else None
 
 
 def plain_name(name: str) -> str:
@@ -254,10 +241,6 @@ class LayoutMaker:
                 self.notes.append(f"'{part.source}' is decoded by its attributes: {part.decoding.words()}")
             elif part.complex_part:
                 self.notes.append(f"'{part.source}' is complex: its real and imaginary parts are variables")
-            elif np.dtype(part.dtype).name != part.stored.dtype:
-                self.notes.append(
-                    f"'{part.source}' is stored as {np.dtype(part.dtype).name} and read as {part.stored.dtype}"
-                )
         if list(made) == ["_x", "_y", "_z"]:
             self.vectors[base] = (f"{base}_x", f"{base}_y", f"{base}_z")
 
@@ -311,8 +294,6 @@ class PartsDataset(Dataset):
             start, count = part.selection(piece)
             values = np.empty(count, dtype)
             self._fetch(position, part, start, values)
-            if part.as_stored:
-                refuse_large(self.path, part.source, values)
             out[place] = part.arranged(part.decoded(values))
 
     @abstractmethod

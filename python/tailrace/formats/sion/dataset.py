@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
-from tailrace.formats.generic.parts import our_type, pieces_of, refuse_large
+from tailrace.formats.generic.parts import our_type, pieces_of
 from tailrace.formats.overlaps import overlap
 from tailrace.grids import Triple
 from tailrace.io.dataset import Dataset
@@ -89,7 +89,6 @@ class SionDataset(Dataset):
             for part, here in pieces_of(inner, 8):
                 values = np.empty(part.count[::-1], "u8")
                 array.read(part, values)
-                refuse_large(self.path, name, values)
                 out[place][here] = values
 
     # ---- what the streams hold ---------------------------------------------------------------------------------------
@@ -220,9 +219,6 @@ class SionDataset(Dataset):
             if description is None
             else f"the variables are those of the description {description}"
         )
-        for name, variable in self._variables.items():
-            if np.dtype(variable.dtype).name != variable.stored.dtype:
-                self.notes.append(f"'{name}' is {np.dtype(variable.dtype).name} and read as {variable.stored.dtype}")
 
 
 def _cut(segments: tuple[tuple[int, int], ...], size: int | None, skip: int = 0) -> tuple[tuple[int, int], ...]:

@@ -20,7 +20,6 @@ from .layout import INDEX, TIME, vectors_of
 from .values import EncodedArray
 
 _MOST = 64 << 20  # bytes of a text that names files
-_OURS = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64"}
 _PARALLEL = {".pvti": "PImageData", ".pvtr": "PRectilinearGrid"}
 
 
@@ -108,10 +107,7 @@ class VtkSteps(Dataset):
     def variables(self, position: int) -> dict[str, Stored]:
         """Types and shapes."""
         has = self._steps[position].has
-        return {
-            name: Stored(_OURS.get(one.dtype.name, one.dtype.name), one.shape, name in has.lists)
-            for name, one in has.arrays.items()
-        }
+        return {name: Stored(one.dtype.name, one.shape, name in has.lists) for name, one in has.arrays.items()}
 
     def vectors(self, position: int) -> dict[str, tuple[str, str, str]]:
         """The arrays of three components, which are variables of their own."""

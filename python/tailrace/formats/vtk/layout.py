@@ -19,7 +19,10 @@ from tailrace.formats.flat_array import FlatArray
 from tailrace.grids import Triple, UniformGrid, triple
 from tailrace.io.placement import Stored
 
-TYPES = {"float64": "Float64", "float32": "Float32", "int64": "Int64", "int32": "Int32", "uint8": "UInt8"}
+TYPES = {
+    "float64": "Float64", "float32": "Float32", "int64": "Int64", "int32": "Int32", "int16": "Int16", "int8": "Int8",
+    "uint64": "UInt64", "uint32": "UInt32", "uint16": "UInt16", "uint8": "UInt8",
+}  # fmt: skip
 ORDER = "<" if sys.byteorder == "little" else ">"
 INDEX, TIME = "TimeIndex", "TimeValue"  # of a step; VTK knows the second one
 _COUNT = np.dtype(f"{ORDER}u8")  # the number of bytes before each array

@@ -1,3 +1,4 @@
+#include <tailrace/io/adios2/adios2_types.hpp>
 #include <tailrace/io/adios2/bp_index.hpp>
 #include <tailrace/io/adios2/bp_record.hpp>
 #include <tailrace/io/sidecar/sidecar_engine.hpp>
@@ -29,6 +30,7 @@ bool is_ours(const std::string &path) {
 
 EngineTraits bp_traits(const std::string &name) {
   EngineTraits traits{.name = name, .family = "bp"};
+  traits.types = bp::names_of_adios2_types();
   traits.owns_directory = true;
   traits.library = "ADIOS2";
   traits.waits = true;
@@ -53,6 +55,7 @@ EngineEntry bp4_entry() {
   EngineTraits traits = bp_traits("bp4");
   traits.extensions = {".bp4"};
   traits.longest_text = 65535; // most_text in contents.hpp
+  traits.text_lists = false;   // ADIOS2 writes beyond the end of its buffer for them
   traits.model.copies = 1;
   traits.model.statistics = true;
   traits.model.preference = 2;
@@ -69,6 +72,7 @@ EngineEntry bp5_entry() {
 EngineEntry adios_hdf5_entry() {
   EngineTraits traits{.name = "adios_hdf5", .family = "adios_hdf5", .extensions = {".adios_hdf5"}};
   traits.step_files = {"step-[0-9]*.h5"};
+  traits.types = bp::names_of_adios2_types();
   traits.library = "ADIOS2";
   traits.model = {
       .pattern = "shared", .collective_parameter = "H5CollectiveMPIO", .collective_default = "no", .preference = 3};

@@ -312,7 +312,7 @@ void AdiosHdf5Engine::read_stored(std::size_t step, const VariableInfo &variable
   }
   try {
     translate(fmt::format("read {} of {}", variable.name, path), [&] {
-      with_type(variable.type, [&](auto zero) { read_->read<decltype(zero)>(variable.name, box, data); });
+      bp::with_type(variable.type, [&](auto zero) { read_->read<decltype(zero)>(variable.name, box, data); });
     });
   } catch (const IoError &) {
     read_.reset(); // ADIOS2 may keep what it was asked for

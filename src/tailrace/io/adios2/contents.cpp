@@ -46,8 +46,11 @@ template <class Three> void read_three(adios2::IO &io, const std::string &name, 
 
 std::optional<Attribute> read_one(adios2::IO &io, const std::string &name) {
   const std::string type = io.AttributeType(name);
-  if (type == "string")
-    return io.InquireAttribute<std::string>(name).Data().at(0);
+  if (type == "string") {
+    const auto attribute = io.InquireAttribute<std::string>(name);
+    const std::vector<std::string> texts = attribute.Data();
+    return attribute.IsValue() ? Attribute(texts.at(0)) : Attribute(texts);
+  }
   if (type == "int64_t")
     return number<std::int64_t>(io, name);
   if (type == "double")
@@ -65,6 +68,7 @@ constexpr std::size_t largest_of_hdf5 = 60000; ///< bytes; HDF5 takes less than 
 template <class T> std::size_t bytes_of(const T &) { return sizeof(T); }
 std::size_t bytes_of(const std::string &text) { return text.size(); }
 template <class T> std::size_t bytes_of(const std::vector<T> &values) { return values.size() * sizeof(T); }
+std::size_t bytes_of(const std::vector<std::string> &) { return 0; } // which ADIOS2 does not read back
 
 /// Whether the engine HDF5 cannot hold it: an empty text ends the program. The sidecar has it all the same.
 bool ends_hdf5(adios2::IO &io, const std::string &name, const Attribute &value) {
@@ -114,8 +118,13 @@ std::optional<GridDescription> read_grid(adios2::IO &io) {
 }
 
 std::optional<Type> type_of(const std::string &adios2_type) {
-  static const std::map<std::string, Type> all{
-      {"float", Type::float32}, {"double", Type::float64}, {"int32_t", Type::int32}, {"int64_t", Type::int64}};
+  static const std::map<std::string, Type> all = [] {
+    std::map<std::string, Type> names;
+    for (const TypeTraits &one : all_types())
+      if (has_adios2(one.type))
+        names[with_type(one.type, []<class T>(T) { return adios2::GetType<T>(); })] = one.type;
+    return names;
+  }();
   const auto found = all.find(adios2_type);
   return found == all.end() ? std::nullopt : std::optional(found->second);
 }
@@ -180,7 +189,7 @@ std::optional<VariableInfo> describe(adios2::IO &io, adios2::Engine &engine, Hel
   const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
   if (shape.size() != 3)
     return std::nullopt;
-  return VariableInfo{name, TypeOf<T>::value, {n(2), n(1), n(0)}};
+  return VariableInfo{name, io::type_of<T>(), {n(2), n(1), n(0)}};
 }
 
 /// The lists of a step, including the empty lists, which ADIOS2 does not store.
@@ -285,8 +294,10 @@ Scalars scalars(adios2::IO &io, adios2::Engine &engine, HeldSteps &held, std::si
       add_scalar<std::string, std::string>(result, io, engine, held, step, name);
     else if (const auto type = type_of(stored))
       with_type(*type, [&, &name = name]<class T>(T) {
-        add_scalar<T, std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>(result, io, engine, held, step,
-                                                                                       name);
+        if constexpr (std::is_floating_point_v<T>)
+          add_scalar<T, double>(result, io, engine, held, step, name);
+        else if constexpr (is_whole<T>)
+          add_scalar<T, std::int64_t>(result, io, engine, held, step, name);
       });
   }
   return result;

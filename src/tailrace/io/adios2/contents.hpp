@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/adios2/adios2_types.hpp>
 #include <tailrace/io/types.hpp>
 
 #if TAILRACE_HAVE_ADIOS2

@@ -119,7 +119,7 @@ template <class T> std::optional<Attribute> attribute_of(const std::vector<T> &v
   if (!std::all_of(values.begin(), values.end(), fits<T>))
     return std::nullopt;
   if constexpr (std::is_same_v<T, std::string>) {
-    return fmt::format("{}", fmt::join(values, ", "));
+    return values.size() == 1 ? Attribute(values[0]) : Attribute(values);
   } else {
     using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
     if (values.size() == 1)

@@ -28,7 +28,7 @@ public:
   ~ForeignBp();
 
   std::size_t steps() const;
-  Attributes attributes() const; ///< several texts are joined by ", "
+  Attributes attributes() const;
   /// These attributes as they are in each step: a program may change them, and `attributes` has the last ones.
   std::vector<Attributes> attributes_in_steps(const std::vector<std::string> &names) const;
   /// The names of the attributes that `attributes` leaves out: complex numbers, and those from 2^63 on.

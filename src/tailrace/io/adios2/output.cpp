@@ -97,7 +97,7 @@ void Output::put(adios2::Engine &engine, const Block &block, bool in_place) {
   with_type(block.type, [&]<class T>(T) { put_as<T>(engine, block, in_place); });
   if (block.list)
     lists_.push_back({block.name, block.type, block.place.shape, true});
-  else
+  else if (is_drawn(block.type) && size_of(block.type) >= 4) // VTK's readers of BP fail on other types
     shapes_[block.name] = block.place.shape;
 }
 

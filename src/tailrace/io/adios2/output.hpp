@@ -56,7 +56,7 @@ private:
   Adios2Operator operation_;
   bool everyone_ = false;
   Kinds kinds_;                                  ///< of all names of the series
-  std::map<std::string, Index3> shapes_;         ///< of the variables written, without lists
+  std::map<std::string, Index3> shapes_;         ///< of the variables written that can be drawn
   std::map<std::string, std::string> operators_; ///< of the variables with an operator
   std::set<std::string> lossy_;                  ///< variables with a lossy operator
   std::vector<VariableInfo> lists_;              ///< of the open step

@@ -4,11 +4,14 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace tailrace::io {
 
@@ -19,24 +22,32 @@ constexpr std::int64_t most_drawn = std::int64_t{1} << 20;
 
 } // namespace
 
-const char *name_of(Type type) {
-  switch (type) {
-  case Type::float32:
-    return "float32";
-  case Type::int32:
-    return "int32";
-  case Type::int64:
-    return "int64";
-  default:
-    return "float64";
-  }
+const std::vector<TypeTraits> &all_types() {
+  static const std::vector<TypeTraits> all{{Type::float16, "float16", NumberKind::real, 2},
+                                           {Type::float32, "float32", NumberKind::real, 4},
+                                           {Type::float64, "float64", NumberKind::real, 8},
+                                           {Type::int8, "int8", NumberKind::integer, 1},
+                                           {Type::int16, "int16", NumberKind::integer, 2},
+                                           {Type::int32, "int32", NumberKind::integer, 4},
+                                           {Type::int64, "int64", NumberKind::integer, 8},
+                                           {Type::uint8, "uint8", NumberKind::natural, 1},
+                                           {Type::uint16, "uint16", NumberKind::natural, 2},
+                                           {Type::uint32, "uint32", NumberKind::natural, 4},
+                                           {Type::uint64, "uint64", NumberKind::natural, 8},
+                                           {Type::boolean, "bool", NumberKind::boolean, 1},
+                                           {Type::complex64, "complex64", NumberKind::complex, 8},
+                                           {Type::complex128, "complex128", NumberKind::complex, 16}};
+  return all;
 }
 
+const TypeTraits &traits_of(Type type) { return all_types()[static_cast<std::size_t>(type)]; }
+
 Type type_named(const std::string &name) {
-  for (const Type type : {Type::float32, Type::float64, Type::int32, Type::int64})
-    if (name == name_of(type))
-      return type;
-  throw InputError(fmt::format("unknown number type '{}': expected float32, float64, int32 or int64", name));
+  std::vector<std::string> names;
+  for (const TypeTraits &one : all_types())
+    if (name == names.emplace_back(one.name))
+      return one.type;
+  throw InputError(fmt::format("unknown number type '{}': expected one of {}", name, fmt::join(names, ", ")));
 }
 
 void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data) {
@@ -52,21 +63,72 @@ std::vector<Box> pieces_of(const Box &box, std::int64_t most) {
   return result;
 }
 
-bool convertible(Type from, Type to) { return from == to || !is_integer(to); }
+bool convertible(Type from, Type to) {
+  return from == to || (is_real(to) && traits_of(from).kind != NumberKind::complex);
+}
+
+namespace {
+
+/// IEEE 754's half precision.
+struct Half {
+  std::uint16_t bits;
+
+  explicit operator double() const {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
+    const double size = exponent == 31  ? fraction == 0 ? infinity : none
+                        : exponent == 0 ? std::ldexp(fraction, -24)
+                                        : std::ldexp(1024 + fraction, exponent - 25);
+    return bits & 0x8000 ? -size : size;
+  }
+  explicit operator float() const { return static_cast<float>(static_cast<double>(*this)); }
+};
+
+template <class From, class To> void copy_as(const void *source, void *target, std::int64_t count) {
+  std::transform(static_cast<const From *>(source), static_cast<const From *>(source) + count,
+                 static_cast<To *>(target), [](From value) { return static_cast<To>(value); });
+}
+
+template <class To> void convert_to(Type from, const void *source, void *target, std::int64_t count) {
+  switch (from) {
+  case Type::float16:
+    return copy_as<Half, To>(source, target, count);
+  case Type::float32:
+    return copy_as<float, To>(source, target, count);
+  case Type::float64:
+    return copy_as<double, To>(source, target, count);
+  case Type::int8:
+    return copy_as<std::int8_t, To>(source, target, count);
+  case Type::int16:
+    return copy_as<std::int16_t, To>(source, target, count);
+  case Type::int32:
+    return copy_as<std::int32_t, To>(source, target, count);
+  case Type::int64:
+    return copy_as<std::int64_t, To>(source, target, count);
+  case Type::boolean: // not as bool: a file may have any byte
+  case Type::uint8:
+    return copy_as<std::uint8_t, To>(source, target, count);
+  case Type::uint16:
+    return copy_as<std::uint16_t, To>(source, target, count);
+  case Type::uint32:
+    return copy_as<std::uint32_t, To>(source, target, count);
+  case Type::uint64:
+    return copy_as<std::uint64_t, To>(source, target, count);
+  default:
+    throw std::logic_error(fmt::format("{} cannot become a real number", name_of(from)));
+  }
+}
+
+} // namespace
 
 void convert(Type from, const void *source, Type to, void *target, std::int64_t count) {
-  if (from == to) {
+  if (from == to)
     std::copy_n(static_cast<const char *>(source), count * static_cast<std::int64_t>(size_of(to)),
                 static_cast<char *>(target));
-    return;
-  }
-  with_type(from, [&](auto in) {
-    with_type(to, [&](auto out) {
-      std::transform(static_cast<const decltype(in) *>(source), static_cast<const decltype(in) *>(source) + count,
-                     static_cast<decltype(out) *>(target),
-                     [](auto value) { return static_cast<decltype(out)>(value); });
-    });
-  });
+  else if (to == Type::float32)
+    convert_to<float>(from, source, target, count);
+  else
+    convert_to<double>(from, source, target, count);
 }
 
 void convert_block(const Placement &place, Type from, Type to, const void *data, void *target) {
@@ -77,6 +139,27 @@ void convert_block(const Placement &place, Type from, Type to, const void *data,
     next += count * static_cast<std::int64_t>(size_of(to));
   });
 }
+
+namespace {
+
+/// grid::pack_strided for the sizes of our types.
+void pack_strided(std::size_t size, const Box &chosen, const Index3 &stride, const Box &box, const void *array,
+                  void *packed) {
+  switch (size) {
+  case 1:
+    return grid::pack_strided<1>(chosen, stride, box, array, packed);
+  case 2:
+    return grid::pack_strided<2>(chosen, stride, box, array, packed);
+  case 4:
+    return grid::pack_strided<4>(chosen, stride, box, array, packed);
+  case 8:
+    return grid::pack_strided<8>(chosen, stride, box, array, packed);
+  default:
+    return grid::pack_strided<16>(chosen, stride, box, array, packed);
+  }
+}
+
+} // namespace
 
 Placement place_in_region(const std::string &name, const Placement &place, const Region &region, std::size_t size,
                           const void *&data, std::vector<char> &packed) {
@@ -104,10 +187,7 @@ Placement place_in_region(const std::string &name, const Placement &place, const
   }
   chosen.count = part.count;
   packed.resize(static_cast<std::size_t>(part.size()) * size);
-  if (size == 4)
-    grid::pack_strided<4>(chosen, stride, place.memory, data, packed.data());
-  else
-    grid::pack_strided<8>(chosen, stride, place.memory, data, packed.data());
+  pack_strided(size, chosen, stride, place.memory, data, packed.data());
   data = packed.data();
   return {count, part, part};
 }

@@ -37,7 +37,8 @@ constexpr std::int64_t large_chunk_alignment = std::int64_t{2} << 20;
 /// Adds the values of `place.block`, of `size` bytes each, to a checksum in logical order. Local.
 void add_block(RunningChecksum &sum, const Placement &place, std::size_t size, const void *data);
 
-/// Whether values of one type can be converted to another: only to the same type or to floating point.
+/// Whether values of one type can be converted to another: to the same, or, if they are not complex, to float32 or
+/// float64.
 bool convertible(Type from, Type to);
 /// Copies the block out of its memory box into contiguous memory and converts it to another type. Local.
 void convert_block(const Placement &place, Type from, Type to, const void *data, void *target);

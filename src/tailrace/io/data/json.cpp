@@ -120,6 +120,8 @@ Attribute from_json(const json &value) {
     return whole_number(value);
   if (is_real(value))
     return real(value);
+  if (!value.empty() && value.front().is_string())
+    return value.get<std::vector<std::string>>();
   if (std::all_of(value.begin(), value.end(), [](const json &item) { return item.is_number_integer(); })) {
     std::vector<std::int64_t> numbers;
     for (const auto &item : value)

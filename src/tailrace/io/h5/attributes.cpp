@@ -29,6 +29,32 @@ template <class T> Attribute number_attribute(hid_t attribute, const Handle &spa
   return values;
 }
 
+std::size_t longest(const std::vector<std::string> &texts) {
+  return std::ranges::max(texts, {}, &std::string::size).size();
+}
+
+/// Texts of fixed length, each filled up with NUL.
+void write_texts(hid_t where, const std::string &name, const std::vector<std::string> &texts) {
+  const Handle kind = fixed_string(longest(texts));
+  const std::size_t size = H5Tget_size(kind);
+  std::string packed(size * texts.size(), '\0');
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    packed.replace(i * size, texts[i].size(), texts[i]);
+  write_attribute(where, name, kind, texts.size(), packed.data());
+}
+
+std::vector<std::string> read_texts(hid_t attribute, hid_t kind, const Handle &space, const std::string &name) {
+  const std::size_t size = H5Tget_size(kind);
+  std::string packed(size * static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)), '\0');
+  check(H5Aread(attribute, kind, packed.data()), "read attribute " + name);
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < packed.size(); at += size) {
+    const std::string text = packed.substr(at, size);
+    texts.push_back(text.substr(0, text.find('\0')));
+  }
+  return texts;
+}
+
 std::optional<Attribute> read_attribute(hid_t where, const std::string &name) {
   const Handle attribute(check(H5Aopen(where, name.c_str(), H5P_DEFAULT), "open attribute " + name), H5Aclose);
   const Handle kind(H5Aget_type(attribute), H5Tclose), space(H5Aget_space(attribute), H5Sclose);
@@ -40,10 +66,10 @@ std::optional<Attribute> read_attribute(hid_t where, const std::string &name) {
   case H5T_STRING: {
     if (H5Tis_variable_str(kind) > 0)
       return std::nullopt; // not of a kind that we write
-    std::string text(H5Tget_size(kind), '\0');
-    check(H5Aread(attribute, kind, text.data()), "read attribute " + name);
-    text.resize(std::min(text.find('\0'), text.size()));
-    return text;
+    const std::vector<std::string> texts = read_texts(attribute, kind, space, name);
+    if (H5Sget_simple_extent_type(space) == H5S_SCALAR)
+      return texts.at(0);
+    return texts;
   }
   default:
     return std::nullopt;
@@ -63,6 +89,8 @@ void set_attribute(hid_t where, const std::string &name, const Attribute &value)
     write_attribute(where, name, H5T_NATIVE_INT64, wholes->size(), wholes->data());
   else if (const auto *reals = std::get_if<std::vector<double>>(&value))
     write_attribute(where, name, H5T_NATIVE_DOUBLE, reals->size(), reals->data());
+  else if (const auto *texts = std::get_if<std::vector<std::string>>(&value))
+    write_texts(where, name, *texts);
 }
 
 Attributes attributes(hid_t where) {

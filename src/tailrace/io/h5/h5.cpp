@@ -206,28 +206,73 @@ std::string read_text(hid_t where, const std::string &path) {
   return text;
 }
 
+namespace {
+
+hid_t half_precision() {
+  const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(type, 15, 10, 5, 0, 10);
+  H5Tset_size(type, 2);
+  H5Tset_ebias(type, 15);
+  return type;
+}
+
+hid_t truth_value() {
+  const hid_t type = H5Tenum_create(H5T_STD_I8LE);
+  const std::int8_t no = 0, yes = 1;
+  H5Tenum_insert(type, "FALSE", &no);
+  H5Tenum_insert(type, "TRUE", &yes);
+  return type;
+}
+
+hid_t complex_number(hid_t part) {
+  const std::size_t size = H5Tget_size(part);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
+  H5Tinsert(type, "r", 0, part);
+  H5Tinsert(type, "i", size, part);
+  return type;
+}
+
+} // namespace
+
+// HDF5 has no types of its own for truth values, complex numbers and half precision: these are h5py's. They exist until
+// the program ends.
 hid_t type(Type type) {
-  switch (type) {
-  case Type::float32:
-    return H5T_IEEE_F32LE;
-  case Type::int32:
-    return H5T_STD_I32LE;
-  case Type::int64:
-    return H5T_STD_I64LE;
-  default:
-    return H5T_IEEE_F64LE;
-  }
+  static const std::vector<hid_t> all = [] {
+    std::vector<hid_t> made(all_types().size());
+    const auto set = [&](Type one, hid_t as) { made[static_cast<std::size_t>(one)] = as; };
+    set(Type::float16, half_precision());
+    set(Type::float32, H5T_IEEE_F32LE);
+    set(Type::float64, H5T_IEEE_F64LE);
+    set(Type::int8, H5T_STD_I8LE);
+    set(Type::int16, H5T_STD_I16LE);
+    set(Type::int32, H5T_STD_I32LE);
+    set(Type::int64, H5T_STD_I64LE);
+    set(Type::uint8, H5T_STD_U8LE);
+    set(Type::uint16, H5T_STD_U16LE);
+    set(Type::uint32, H5T_STD_U32LE);
+    set(Type::uint64, H5T_STD_U64LE);
+    set(Type::boolean, truth_value());
+    set(Type::complex64, complex_number(H5T_IEEE_F32LE));
+    set(Type::complex128, complex_number(H5T_IEEE_F64LE));
+    return made;
+  }();
+  return all[static_cast<std::size_t>(type)];
 }
 
 Type type_of(hid_t data) {
   const Handle kind(H5Dget_type(data), H5Tclose);
-  const std::size_t size = H5Tget_size(kind);
   const H5T_class_t family = H5Tget_class(kind);
-  if ((family != H5T_FLOAT && family != H5T_INTEGER) || (size != 4 && size != 8))
-    throw IoError("a dataset holds neither float32, float64, int32 nor int64");
-  if (family == H5T_FLOAT)
-    return size == 4 ? Type::float32 : Type::float64;
-  return size == 4 ? Type::int32 : Type::int64;
+  for (const TypeTraits &one : all_types()) {
+    if (family == H5T_INTEGER || family == H5T_FLOAT) { // of other programs also in another byte order
+      const hid_t ours = type(one.type);
+      if (H5Tget_class(ours) == family && H5Tget_size(kind) == one.bytes &&
+          (family == H5T_FLOAT || H5Tget_sign(kind) == H5Tget_sign(ours)))
+        return one.type;
+    } else if (H5Tequal(kind, type(one.type)) > 0) {
+      return one.type;
+    }
+  }
+  throw IoError("a dataset holds none of our types of numbers");
 }
 
 } // namespace tailrace::io::h5

@@ -118,7 +118,7 @@ Handle fixed_string(std::size_t size); ///< the type of texts of so many bytes
 template <class T> hid_t native();     ///< that of a double or std::int64_t in memory
 template <> hid_t native<double>();
 template <> hid_t native<std::int64_t>();
-hid_t type(Type type);
+hid_t type(Type type);       ///< not to be closed
 Type type_of(hid_t dataset); ///< throws IoError for any other number type
 
 } // namespace tailrace::io::h5

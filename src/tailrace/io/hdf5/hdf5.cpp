@@ -254,7 +254,7 @@ const vtkhdf::Variable &Hdf5Engine::find_or_create(const Block &block) {
   vtkhdf::Variable &made = contents_.variables[block.name];
   made =
       vtkhdf::create_variable(*file_, {block.name, block.type, n}, contents_, options_.filters, options_.chunk_bytes);
-  if (n == contents_.grid->points && vtkhdf::draws_views(contents_))
+  if (n == contents_.grid->points && is_drawn(block.type) && vtkhdf::draws_views(contents_))
     vtkhdf::add_view(*file_, made, contents_);
   return made;
 }

@@ -25,9 +25,11 @@ std::optional<XdmfStep> XdmfFiles::describe(const std::optional<GridDescription>
     return std::nullopt;
   const json points{drawn_.points[2], drawn_.points[1], drawn_.points[0]};
   XdmfStep result{std::to_string(whole_number(step.at("number"))), step.at("time"), {}};
-  for (const auto &variable : variables)
-    if (variable.at("shape") == points && !variable.contains("list")) // cell-centred variables lie elsewhere
-      result.attributes.push_back({variable.at("name"), type_named(variable.at("type")), variable.at("file")});
+  for (const auto &variable : variables) {
+    const Type type = type_named(variable.at("type"));
+    if (variable.at("shape") == points && !variable.contains("list") && has_xdmf(type)) // those of cells lie elsewhere
+      result.attributes.push_back({variable.at("name"), type, variable.at("file")});
+  }
   return result;
 }
 

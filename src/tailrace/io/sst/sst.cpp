@@ -7,6 +7,7 @@
 //   first step waits instead, for as long as `wait_for_reader` says.
 // - A call that lasts longer than `timeout` is ended by cutting the connection it waits for, see tcp_sockets.hpp.
 
+#include <tailrace/io/adios2/adios2_types.hpp>
 #include <tailrace/io/engine/engine_entry.hpp>
 #include <tailrace/io/sst/network/host.hpp>
 #include <tailrace/io/sst/sst_options.hpp>
@@ -158,7 +159,13 @@ std::unique_ptr<Engine> open_sst(const OpenRequest &, Parameters) {
 #endif
 
 EngineEntry sst_entry() {
-  return {{.name = "sst", .family = "none", .extensions = {".sst"}, .stores = false, .streams = true}, open_sst};
+  return {{.name = "sst",
+           .family = "none",
+           .extensions = {".sst"},
+           .stores = false,
+           .streams = true,
+           .types = bp::names_of_adios2_types()},
+          open_sst};
 }
 
 } // namespace tailrace::io

@@ -160,11 +160,11 @@ template <class T> void SstReader::take_variable(const std::string &name) {
   const adios2::Dims shape = variable ? variable.Shape() : adios2::Dims{};
   const auto n = [&](std::size_t d) { return static_cast<std::int64_t>(shape[d]); };
   if (shape.size() == 3) {
-    variables_.push_back({name, TypeOf<T>::value, {n(2), n(1), n(0)}});
+    variables_.push_back({name, type_of<T>(), {n(2), n(1), n(0)}});
   } else if (const auto number = shape.empty() ? value<T>(name) : std::nullopt) {
-    if constexpr (std::is_integral_v<T>)
+    if constexpr (bp::is_whole<T>)
       scalars_[name] = std::int64_t{*number};
-    else
+    else if constexpr (std::is_floating_point_v<T>)
       scalars_[name] = double{*number};
   }
 }
@@ -201,7 +201,7 @@ void SstReader::take_variables() {
     if (type == "string")
       scalars_[name] = text(name);
     else if (const auto known = bp::type_of(type))
-      with_type(*known, [&, &name = name]<class T>(T) { take_variable<T>(name); });
+      bp::with_type(*known, [&, &name = name]<class T>(T) { take_variable<T>(name); });
   }
 }
 
@@ -254,7 +254,7 @@ void SstReader::read(std::size_t step, const VariableInfo &variable, const Box &
   };
   try {
     const Watchdog watchdog(options_.timeout, expire);
-    with_type(variable.type, [&]<class T>(T) {
+    bp::with_type(variable.type, [&]<class T>(T) {
       auto stored = connection_.io().InquireVariable<T>(variable.name);
       stored.SetSelection({bp::dims(box.start), bp::dims(box.count)});
       connection_.engine().Get(stored, static_cast<T *>(data), adios2::Mode::Sync);

@@ -28,7 +28,20 @@ constexpr std::int64_t collective_bytes = std::int64_t{64} << 20;
 const Box one{{0, 0, 0}, {1, 1, 1}};
 
 /// Values are only moved, so only their size matters.
-MPI_Datatype item_of(std::int64_t size) { return size == 4 ? MPI_UINT32_T : MPI_UINT64_T; }
+MPI_Datatype item_of(std::int64_t size) {
+  switch (size) {
+  case 1:
+    return MPI_UINT8_T;
+  case 2:
+    return MPI_UINT16_T;
+  case 4:
+    return MPI_UINT32_T;
+  case 8:
+    return MPI_UINT64_T;
+  default:
+    return MPI_C_DOUBLE_COMPLEX;
+  }
+}
 
 /// A committed MPI type that frees itself.
 class MpiType {

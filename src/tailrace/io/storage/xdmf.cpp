@@ -61,7 +61,17 @@ constexpr std::string_view mesh_of_first_step = R"x(        <xi:include xpointer
         <xi:include xpointer="element(/1/1/1/1/2)"/>
 )x";
 
-std::string number_kind(Type type) { return is_integer(type) ? "Int" : "Float"; }
+std::string number_kind(Type type) {
+  const bool byte = size_of(type) == 1;
+  switch (traits_of(type).kind) {
+  case NumberKind::integer:
+    return byte ? "Char" : "Int";
+  case NumberKind::natural:
+    return byte ? "UChar" : "UInt";
+  default:
+    return "Float";
+  }
+}
 
 std::string headerless_item(const XdmfAttribute &attribute, const std::string &shape) {
   return fmt::format(R"(           <DataItem Format="Binary"
@@ -164,6 +174,8 @@ bool has_at(const FileDescriptor &file, std::int64_t size, std::int64_t begin, s
 }
 
 } // namespace
+
+bool has_xdmf(Type type) { return is_drawn(type) && size_of(type) != 2 && type != Type::uint64; }
 
 std::string xml_text(const std::string &text) {
   std::string result;

@@ -23,6 +23,9 @@ struct XdmfAttribute {
   bool cells = false; ///< values of cells: one less than points in each direction
 };
 
+/// Whether the readers of XDMF know such numbers.
+bool has_xdmf(Type type);
+
 struct XdmfStep {
   std::string name;
   double time = 0;

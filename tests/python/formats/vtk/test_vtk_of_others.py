@@ -28,7 +28,7 @@ def test_every_form_gives_every_value(tmp_path, form, stretched):
         step = found[0]
         assert step.time == 0.5 and step.vectors == {"U": ("U_x", "U_y", "U_z")}
         assert {name: one.dtype for name, one in step.variables.items()} == {
-            "p": "float64", "f": "float32", "n": "int32", "U_x": "float64", "U_y": "float64", "U_z": "float64",
+            "p": "float64", "f": "float32", "n": "int16", "U_x": "float64", "U_y": "float64", "U_z": "float64",
             "c": "float64",
         }  # fmt: skip
         for name, factor in (("p", 1), ("U_x", 1), ("U_y", 2), ("U_z", -1)):

@@ -11,7 +11,7 @@ from tailrace.io import series as tr
 
 WORDS = {
     "in the first step": "(nz, ny, nx)",
-    "type in the first step": "found bool",
+    "type in the first step": "found object",
     "shape": "6 x 5 x 3",
     "shape of one": "6 x 5 x 3",
     "type of one": "int16",

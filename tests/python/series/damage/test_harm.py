@@ -210,7 +210,7 @@ SIZES = {
     "product that overflows": (in_variable(shape=[2**32, 2**32, 2**32]), NO_SHAPE),
     "text": (in_shape("7"), "step 1 is damaged .*expected a whole number below 2.63, found string"),
     "two directions": (in_variable(shape=[7, 5]), "step 1 is damaged .*out of range"),
-    "unknown type": (in_variable(type="float16"), "step 1 is damaged .*unknown number type 'float16'"),
+    "unknown type": (in_variable(type="float80"), "step 1 is damaged .*unknown number type 'float80'"),
     "wrong scalars": (in_step(scalars=[[1]]), "step 1 is damaged"),
     "grid": (in_grid("points", [7, 5, -6]), "series.jsonl: it is damaged .*grid: no array has the shape -6 x 5 x 7"),
     "coordinates": (in_grid("coordinates", [[0.0], [], []]), "series.jsonl: it is damaged .*1 coordinates in z for 7"),

@@ -25,7 +25,10 @@ const std::string cell_group = "/VTKHDF/CellData", other_group = "/Fields";
 
 using h5::hsize;
 
-std::string group_for(const Index3 &shape, const Contents &contents) {
+std::string group_for(const VariableInfo &info, const Contents &contents) {
+  if (!is_drawn(info.type)) // VTK opens no file with such an array
+    return other_group;
+  const Index3 &shape = info.shape;
   const auto &[x, y, z] = contents.closing;
   const Index3 &points = contents.grid->points;
   const Index3 cells{points[0] - !x, points[1] - !y, points[2] - !z};
@@ -287,7 +290,7 @@ void for_each_chunk(hid_t file, hid_t data, const std::string &path, std::int64_
 Variable create_variable(hid_t file, const VariableInfo &info, const Contents &contents, const Filters &filters,
                          std::int64_t chunk_bytes) {
   const Index3 &n = info.shape;
-  const std::string group = group_for(n, contents), path = group + "/" + info.name;
+  const std::string group = group_for(info, contents), path = group + "/" + info.name;
   const Index3 box =
       filters.any() ? small_box(info, chunk_bytes) : Index3{n[0], n[1], planes_of_chunk(info, chunk_bytes)};
   const hsize_t none[4] = {0, hsize(n[2]), hsize(n[1]), hsize(n[0])},

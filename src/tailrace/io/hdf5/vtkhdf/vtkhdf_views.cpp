@@ -120,7 +120,7 @@ void add_vectors(hid_t file, const Contents &contents) {
              found->second.info.type == type;
     };
     const auto vector = vector_from(first, fits);
-    if (!vector)
+    if (!vector || !is_drawn(variable.info.type))
       continue;
     const std::string path = point_group + "/" + vector->name;
     std::vector<Variable> components;

@@ -56,7 +56,7 @@ XdmfStep Hdf5Drawing::drawn(const vtkhdf::Contents &contents, const vtkhdf::Step
   const Index3 &n = contents.grid->points;
   for (const auto &variable : step.variables) {
     const bool cells = variable.shape == Index3{n[0] - 1, n[1] - 1, n[2] - 1};
-    if (!variable.list && (cells || variable.shape == n))
+    if (!variable.list && has_xdmf(variable.type) && (cells || variable.shape == n))
       result.attributes.push_back({variable.name, variable.type, file_, contents.variables.at(variable.name).path,
                                    static_cast<std::int64_t>(number), cells});
   }

@@ -26,14 +26,16 @@ from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES, Engine
 from tailrace.text import visible
 
-TYPES = ("f4", "f8", "i4", "i8") * 4 + ("u1", "i2", "u4", "u8", "f2", "c16", "?", ">f8", ">i4", "U3", "O")
+TYPES = ("f4", "f8", "i4", "i8", *("i1", "u1", "i2", "u2", "u4", "u8", "f2", "c8", "c16", "?")) * 4 + (
+    *(">f8", ">i4", ">c16", ">u2", "U3", "O", "g", "G", "M8[s]"),
+)
 LETTERS = "abcxyzTU019_-."
 LONG = (1, 2, 3, 8, 20, 48, 49, 50, 51, 60, 63, 64, 65, 100, 200, 244, 250, 255, 256, 300)
 WILD = ("", "a b", "a/b", "ä", ".a", "time", "step", "a\0b", "a\nb", "..", "*", "x", "y", "z", "name", "-", "a" * 1000)
 TEXTS = ("", "a", "ein Maß", "two\nlines", "a\0b", "\0", " ", "tail ", "x" * 3000, "y" * 70_000, "\ud800", '"<&>\\')
 NUMBERS = (0, -1, 1 << 62, -(1 << 63), (1 << 63) - 1, 1 << 63, 1 << 70, 0.0, -0.0, 0.1, 5e-324, 1.7e308)
 LIMITS = (math.nan, math.inf, -math.inf, True, False, np.float32(0.1), np.int16(-3), np.float64(2.5), np.bool_(True))
-OTHERS = (None, 1j, b"ab", b"", (), [], object, {"a": 1}, ["a", "b"], [1, "a"], [None], [[1, 2], [3, 4]], {1, 2})
+OTHERS = (None, 1j, b"ab", b"", (), [], object, {"a": 1}, [b"a", "b"], [1, "a"], [None], [[1, 2], [3, 4]], {1, 2})
 LISTS = (
     [1],
     [1, 2],
@@ -45,6 +47,13 @@ LISTS = (
     np.arange(3),
     np.ones(2, "f4"),
     [1 << 63],
+    ["a", "b"],
+    ("ux", "", "ein Maß", "two\nlines"),
+    [""],
+    ["a\0b"],
+    ["a", "y" * 70_000],
+    [f"name {i}" for i in range(5000)],
+    np.array(["text", "more"]),
 )
 
 Placed = tuple[np.ndarray[Any, Any], tr.Block | np.ndarray[Any, Any]]  # the whole, and this rank's part
@@ -203,6 +212,7 @@ def check(path: Path, comm: MPI.Comm, attributes: dict[str, Any], steps: list[An
         for step, (_, found, scalars) in zip(series, steps, strict=True):
             for name, whole in found.items():
                 kept = step.read(name)
+                whole = whole.astype(whole.dtype.newbyteorder("="))
                 assert kept.dtype == whole.dtype and kept.shape == whole.shape, (name, kept.shape, whole.shape)
                 assert np.array_equal(kept.view("u1"), whole.view("u1")) if kept.size else True, name
             assert step.scalars.keys() == scalars.keys(), (sorted(step.scalars), sorted(scalars))

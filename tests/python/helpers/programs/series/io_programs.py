@@ -110,7 +110,7 @@ def wrong_calls(comm: Any, path: str, engine: str, parameters: dict[str, Any]) -
         wrong("type of one", lambda: out.write("other", tr.Block(right.data.astype(int), SHAPE) if last else right))
         wrong("dimensions of one", lambda: out.write("other", tr.Block(np.zeros(5), SHAPE) if last else right))
         wrong("nothing of one", lambda: out.write("other", tr.Block(None, SHAPE) if last else right))  # type: ignore[arg-type]
-        wrong("bytes", lambda: out.write("other", tr.Block(right.data.astype(np.int8), SHAPE, right.start)))
+        wrong("bytes", lambda: out.write("other", tr.Block(right.data.astype("S4"), SHAPE, right.start)))
         texts_there = tr.Block(np.full((1, 1, 1), "x"), SHAPE)
         wrong("text of one", lambda: out.write("other", texts_there if last else right))
         wrong("name of one", lambda: out.write("odd" if last else "other", right))

@@ -60,5 +60,30 @@ def take_lists() -> None:
     print("end", flush=True)
 
 
+def _of_types() -> dict[str, np.ndarray]:
+    """An array of each type that ADIOS2 has."""
+    numbers = np.arange(60.0).reshape(3, 4, 5)
+    types = _core.engine_traits("sst").types
+    return {f"a_{name}": (numbers + (1j * numbers if "complex" in name else 0)).astype(name) for name in types}
+
+
+def send_types() -> None:
+    """All types, and a list of texts."""
+    with tr.open("sst:run", "w", parameters={"wait_for_reader": 60}) as out:
+        out.set_attribute("names", ["a", "", "b c"])
+        out.write_step(0.0, _of_types(), lists={f"list_{name}": one[0] for name, one in _of_types().items()})
+
+
+def take_types() -> None:
+    """Read what `send_types` writes."""
+    with tr.open("sst:run") as stream:
+        for step in stream:
+            assert stream.attributes["names"] == ["a", "", "b c"]
+            for name, one in _of_types().items():
+                for found, wanted in ((step.read(name), one), (step.read(f"list_{name}"), one[0])):
+                    assert found.dtype == one.dtype and np.array_equal(found, wanted), name
+    print("end", flush=True)
+
+
 if __name__ == "__main__":
-    {"abandon": abandon, "take": take, "send_lists": send_lists, "take_lists": take_lists}[sys.argv[1]]()
+    globals()[sys.argv[1]]()
