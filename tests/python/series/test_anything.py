@@ -60,7 +60,7 @@ def test_a_long_name_in_the_files_of_adios_hdf5(tmp_path):
     ("value", "why"),
     [
         ("a\0b", "has: the text has a character NUL at byte 1"),
-        (None, r"has: expected a text, a number, a list of numbers or a list of texts, found None \(NoneType\)"),
+        (None, r"has: expected .*, found None \(NoneType\)"),
         (1j, r"has: expected .* found 1j \(complex\)"),
         (b"ab", r"has: expected .* found b'ab' \(bytes\)"),
         ([], r"has: expected .* found \[\] \(list\)"),

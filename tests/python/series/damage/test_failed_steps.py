@@ -14,7 +14,7 @@ WORDS = {
     "type in the first step": "found object",
     "shape": "6 x 5 x 3",
     "shape of one": "6 x 5 x 3",
-    "type of one": "int16",
+    "type of one": "complex64",
     "points": "points together",
     "name": "../uy",
     "another variable of one": "odd",

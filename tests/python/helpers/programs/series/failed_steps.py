@@ -42,7 +42,7 @@ def fail_steps(comm: Any, path: str, engine: str, parameters: dict[str, Any]) ->
         write_step(out, comm, 1)
         fails("shape", out, 2, {**right, "uy": flat})
         fails("shape of one", out, 2, {**right, "uy": flat if last else right["uy"]})
-        fails("type of one", out, 2, {**right, "uy": retyped(right["uy"], "int16" if last else "float64")})
+        fails("type of one", out, 2, {**right, "uy": retyped(right["uy"], "complex64" if last else "float64")})
         fails("points", out, 2, {**right, "uy": shorter if last else right["uy"]})
         fails("name", out, 2, {**right, "../uy": right["uy"]})
         if comm.size > 1:
