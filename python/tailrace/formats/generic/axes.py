@@ -7,10 +7,13 @@ from typing import Any
 
 import h5py
 import numpy as np
+from h5py import h5a, h5d, h5i, h5r, h5t
 from numpy.typing import NDArray
 
 from tailrace.formats.hdf5_file import FAULTS
 from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
+
+from .hdf5_attributes import value_at
 
 # The first of them that a file has is the time.
 TIMES = ("sim_time", "time", "Time", "TIME", "t", "TimeValue", "physical_time", "simulation_time")
@@ -35,7 +38,7 @@ class Dimension:
         return [name for name in (self.label, *(one.rsplit("/", 1)[-1] for one in self.scales)) if name]
 
 
-def dimensions_of(data: h5py.Dataset) -> tuple[Dimension, ...]:
+def dimensions_of(data: h5d.DatasetID) -> tuple[Dimension, ...]:
     """The dimensions of a dataset; () if the file says nothing of them.
 
     The attributes are read as such: HDF5's own functions crash where they are of another type.
@@ -46,40 +49,44 @@ def dimensions_of(data: h5py.Dataset) -> tuple[Dimension, ...]:
     return tuple(Dimension(label, names) for label, names in zip(labels, scales, strict=True))
 
 
-def _labels(data: h5py.Dataset) -> list[str]:
+def _labels(data: h5d.DatasetID) -> list[str]:
     try:
-        if "DIMENSION_LABELS" in data.attrs:
-            about = data.attrs.get_id("DIMENSION_LABELS")
-            if about.shape == (data.ndim,) and h5py.check_string_dtype(about.dtype) is not None:
-                found = data.attrs["DIMENSION_LABELS"]
+        if h5a.exists(data, b"DIMENSION_LABELS"):
+            about = h5a.open(data, b"DIMENSION_LABELS")
+            if about.shape == (data.rank,) and h5py.check_string_dtype(about.dtype) is not None:
+                found = value_at(data, b"DIMENSION_LABELS")
                 return [one.decode(errors="replace") if isinstance(one, bytes) else str(one or "") for one in found]
     except FAULTS:
         pass
-    return [""] * data.ndim
+    return [""] * data.rank
 
 
-def _scales(data: h5py.Dataset) -> list[tuple[str, ...]]:
+def _scales(data: h5d.DatasetID) -> list[tuple[str, ...]]:
     try:
-        if "DIMENSION_LIST" in data.attrs:
-            about = data.attrs.get_id("DIMENSION_LIST")
-            inner = h5py.check_vlen_dtype(about.dtype)
-            if about.shape == (data.ndim,) and inner is not None and h5py.check_ref_dtype(inner) is h5py.Reference:
-                return [_names(data.file, references) for references in data.attrs["DIMENSION_LIST"]]
+        if h5a.exists(data, b"DIMENSION_LIST"):
+            about = h5a.open(data, b"DIMENSION_LIST")
+            dtype = about.dtype
+            inner = h5py.check_vlen_dtype(dtype)
+            if about.shape == (data.rank,) and inner is not None and h5py.check_ref_dtype(inner) is h5py.Reference:
+                lists = np.empty(about.shape, dtype)
+                about.read(lists, mtype=h5t.py_create(dtype))
+                return [_names(data, references) for references in lists]
     except FAULTS:
         pass
-    return [()] * data.ndim
+    return [()] * data.rank
 
 
-def _names(file: h5py.File, references: Any) -> tuple[str, ...]:
+def _names(data: h5d.DatasetID, references: Any) -> tuple[str, ...]:
     """The paths of the datasets that references point to."""
     found = []
     for reference in references:
         try:
-            scale = file[reference] if reference else None
+            scale = h5r.dereference(reference, data) if reference else None
+            name = h5i.get_name(scale) if isinstance(scale, h5d.DatasetID) else None
         except FAULTS:
             continue
-        if isinstance(scale, h5py.Dataset) and scale.name:
-            found.append(str(scale.name).strip("/"))
+        if name:
+            found.append(name.decode(errors="surrogateescape").strip("/"))
     return tuple(found)
 
 

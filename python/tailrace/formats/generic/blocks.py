@@ -23,7 +23,7 @@ from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Attribute, Scalar
 
 from .axes import grid_of
-from .hdf5_values import Hdf5Values, opened, words_of
+from .hdf5_values import Hdf5Values, words_of
 from .parts import Names, our_type
 
 _MOST_BLOCKS = 1 << 20
@@ -104,22 +104,23 @@ class BlockDataset(Dataset):
         self._values.close()
 
 
-def dataset_at(path: Path) -> BlockDataset | None:
+def dataset_of(path: Path, file: h5py.File) -> BlockDataset | None:
     """The dataset of a file of Athena++ or FLASH; None for other HDF5 files.
+
+    :param file: the same, open.
 
     :raises InputError: its mesh is refined.
     :raises IoError: it is damaged.
     """
-    with opened(str(path)) as file:
-        try:
-            if {"MeshBlockSize", "VariableNames", "DatasetNames"} <= set(file.attrs) and "LogicalLocations" in file:
-                return BlockDataset(str(path), "athena++", _athena(path, file))
-            if {"unknown names", "coordinates", "block size", "refine level"} <= set(file):
-                return BlockDataset(str(path), "flash", _flash(path, file))
-        except (InputError, IoError):
-            raise
-        except (*FAULTS, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
-            raise IoError(f"{path}: its blocks are not as Athena++ and FLASH write them: {words_of(error)}") from None
+    try:
+        if {"MeshBlockSize", "VariableNames", "DatasetNames"} <= set(file.attrs) and "LogicalLocations" in file:
+            return BlockDataset(str(path), "athena++", _athena(path, file))
+        if {"unknown names", "coordinates", "block size", "refine level"} <= set(file):
+            return BlockDataset(str(path), "flash", _flash(path, file))
+    except (InputError, IoError):
+        raise
+    except (*FAULTS, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
+        raise IoError(f"{path}: its blocks are not as Athena++ and FLASH write them: {words_of(error)}") from None
     return None
 
 

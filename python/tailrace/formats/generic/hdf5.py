@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 from numpy.typing import NDArray
 
 from tailrace.core import IoError, is_foreign_file
@@ -24,21 +25,23 @@ _PLACES = (0, 512, 1024, 2048)  # where a file of HDF5 may begin behind data of 
 
 
 class Hdf5Dataset(PartsDataset):
-    """Arrays of an HDF5 file, and steps by the usual conventions. `path`: the file."""
+    """Arrays of an HDF5 file, and steps by the usual conventions.
+
+    :param file: the same, open; needed here only.
+    """
 
     format = "hdf5-other"
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, file: h5py.File) -> None:
         super().__init__(path)
         self.files = [path]
-        with opened(path) as file:
-            try:
-                contents = contents_of(file, Path(path))
-                guess = guess_steps(file, contents)
-            except IoError:
-                raise
-            except FAULTS as error:
-                raise IoError(f"{path}: HDF5 says: {words_of(error)}") from None
+        try:
+            contents = contents_of(file, Path(path))
+            guess = guess_steps(file, contents)
+        except IoError:
+            raise
+        except FAULTS as error:
+            raise IoError(f"{path}: HDF5 says: {words_of(error)}") from None
         self._values = Hdf5Values(path, contents.sources)
         self.files += sorted({one for sources in contents.sources.values() for one in sources} - {path})
         self.attributes = attributes_of_guess(contents.attributes, guess)
@@ -75,4 +78,5 @@ def dataset_at(path: Path) -> Dataset | None:
         return None
     if start.startswith(HDF5) and not is_foreign_file(str(path)):
         return None
-    return blocks.dataset_at(path) or Hdf5Dataset(str(path))
+    with opened(str(path)) as file:
+        return blocks.dataset_of(path, file) or Hdf5Dataset(str(path), file)

@@ -14,19 +14,18 @@ from typing import Any
 
 import h5py
 import numpy as np
+from h5py import h5d, h5g, h5l, h5o, h5p, h5s
 
 from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
 
 from .axes import TIMES, Dimension, dimensions_of
 from .decoding import Decoding, decoding_of
+from .hdf5_attributes import MOST_TEXT, attributes_of, plain
 
 _SINCE = re.compile(r"\s*[A-Za-z]+\s+since\s", re.IGNORECASE)
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"  # so its values mean nothing
-_REFERENCES = ("DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS")  # attributes that `dimensions_of` reads
 _MOST_OBJECTS = 100_000
-_MOST_VALUES = 4096  # of an attribute
-_MOST_TEXT = 1 << 16  # bytes of a text of fixed length
 _MOST_CHUNK = 1 << 30  # bytes; one value needs the memory of its chunk
 _MOST_RATIO = 10_000  # values in memory to bytes of the file; the best compressor of HDF5 itself has 1032
 
@@ -76,11 +75,12 @@ class Hdf5Contents:
 
 
 def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
-    """Read the metadata of the file."""
+    """Read the metadata of the file, by h5py's low-level functions: its objects would take most of the time."""
     found = Hdf5Contents()
-    found.attributes[""] = attributes_of(file)
-    seen = {h5py.h5o.get_info(file.id).addr}
-    waiting: list[tuple[str, h5py.Group]] = [("", file)]
+    root = h5g.open(file.id, b"/")
+    found.attributes[""] = attributes_of(root)
+    seen = {h5o.get_info(root).addr}
+    waiting: list[tuple[str, h5g.GroupID]] = [("", root)]
     count = 0
     while waiting:
         name, group = waiting.pop()
@@ -89,79 +89,92 @@ def contents_of(file: h5py.File, path: Path) -> Hdf5Contents:
             if count > _MOST_OBJECTS:
                 found.notes.append(f"it has more than {_MOST_OBJECTS} objects; the others are left out")
                 return found
-            address = h5py.h5o.get_info(member.id).addr
+            address = h5o.get_info(member).addr
             if address in seen:  # another name of the same object
                 continue
             seen.add(address)
-            if isinstance(member, h5py.Group):
+            if isinstance(member, h5g.GroupID):
                 found.attributes[whole] = attributes_of(member)
                 waiting.append((whole, member))
-            elif isinstance(member, h5py.Dataset):
+            elif isinstance(member, h5d.DatasetID):
                 _add_dataset(found, whole, member, path)
     found.arrays = dict(sorted(found.arrays.items()))
     return found
 
 
-def _members(found: Hdf5Contents, name: str, group: h5py.Group) -> Iterator[tuple[str, Any]]:
+def _members(found: Hdf5Contents, name: str, group: h5g.GroupID) -> Iterator[tuple[str, Any]]:
     """The members of a group that lie in this file, with their paths."""
-    for inner in group:
+    for raw in group:
+        inner = raw.decode(errors="surrogateescape")
         try:
-            link = group.get(inner, getlink=True)
-            member = group[inner] if isinstance(link, h5py.HardLink) else None
+            link = group.links.get_info(raw).type
+            member = h5o.open(group, raw) if link == h5l.TYPE_HARD else None
+            elsewhere = group.links.get_val(raw)[0] if link == h5l.TYPE_EXTERNAL else b""
         except FAULTS as error:
             found.notes.append(f"'{name}/{inner}' cannot be read ({error}): it is left out")
             continue
-        if isinstance(link, h5py.ExternalLink):
-            found.notes.append(f"'{name}/{inner}' is a link to the file '{link.filename}', which is not followed")
+        if link == h5l.TYPE_EXTERNAL:
+            there = elsewhere.decode(errors="surrogateescape")
+            found.notes.append(f"'{name}/{inner}' is a link to the file '{there}', which is not followed")
         elif member is not None:
             yield f"{name}/{inner}".lstrip("/"), member
 
 
-def _add_dataset(found: Hdf5Contents, name: str, data: h5py.Dataset, path: Path) -> None:
+def _add_dataset(found: Hdf5Contents, name: str, data: h5d.DatasetID, path: Path) -> None:
     try:
-        why = _why_not(data, path)
-        if why is None and data.shape == ():
-            value = _single(data)
+        shape, dtype, plan = _shape(data), data.dtype, data.get_create_plist()
+        why = _why_not(data, shape, dtype, plan, path)
+        if why is None and shape == ():
+            value = plain(h5py.Dataset(data)[()]) if dtype.itemsize <= MOST_TEXT else None
             if value is None:
-                why = f"has the type {data.dtype}"
+                why = f"has the type {dtype}"
             else:
                 found.scalars[name] = value
-        elif why is None:
-            if h5py.check_enum_dtype(data.dtype) is not None and data.dtype != bool:
+        elif why is None and shape is not None:
+            if h5py.check_enum_dtype(dtype) is not None and dtype.kind != "b":
                 found.notes.append(f"'{name}' has names for its values (an enumeration); the numbers are read")
-            about, dtype = attributes_of(data), np.dtype(data.dtype.str)
+            about, bare = attributes_of(data), np.dtype(dtype.str)
             if str(about.get("NAME", "")).startswith(_NO_VARIABLE):
                 return
-            found.arrays[name] = Array(name, dtype, data.shape, dimensions_of(data), decoding_of(about, dtype))
+            found.arrays[name] = Array(name, bare, shape, dimensions_of(data), decoding_of(about, bare))
         if why is None:
             found.attributes[name] = about if name in found.arrays else attributes_of(data)
-            if data.is_virtual:
-                found.sources[name] = sorted({str(_place(one.file_name, path)) for one in data.virtual_sources()})
+            if plan.get_layout() == h5d.VIRTUAL:
+                sources = h5py.Dataset(data).virtual_sources()
+                found.sources[name] = sorted({str(_place(one.file_name, path)) for one in sources})
     except FAULTS as error:
         why = f"cannot be read ({error})"
     if why is not None:
         found.notes.append(f"'{name}' {why}: it is left out")
 
 
-def _why_not(data: h5py.Dataset, path: Path) -> str | None:
+def _shape(data: h5d.DatasetID) -> tuple[int, ...] | None:
+    """The shape; None of a dataset without a place for values."""
+    space = data.get_space()
+    return None if space.get_simple_extent_type() == h5s.NULL else tuple(space.shape)
+
+
+def _why_not(
+    data: h5d.DatasetID, shape: tuple[int, ...] | None, dtype: np.dtype[Any], plan: h5p.PropDCID, path: Path
+) -> str | None:
     """Why a dataset is not read; None if it is read."""
-    if data.shape is None:
+    if shape is None:
         return "has no values"
-    if data.shape and (data.dtype.names is not None or data.dtype.kind not in "fiubc"):
-        kind = "a compound of " + ", ".join(data.dtype.names) if data.dtype.names else str(data.dtype)
+    if shape and (dtype.names is not None or dtype.kind not in "fiubc"):
+        kind = "a compound of " + ", ".join(dtype.names) if dtype.names else str(dtype)
         return f"has the type {kind}, which is not read"
-    plan = data.id.get_create_plist()
     if plan.get_external_count():
         return (
             f"has its values in another file, '{plan.get_external(0)[0].decode(errors='replace')}', which is not read"
         )
-    if data.is_virtual:
-        return _why_not_virtual(data, path)
-    if data.chunks is not None and math.prod(data.chunks) * data.dtype.itemsize > _MOST_CHUNK:
-        return f"has chunks of {math.prod(data.chunks) * data.dtype.itemsize} bytes (at most {_MOST_CHUNK} are read)"
-    size = math.prod(data.shape) * data.dtype.itemsize
+    if plan.get_layout() == h5d.VIRTUAL:
+        return _why_not_virtual(h5py.Dataset(data), path)
+    chunk = math.prod(plan.get_chunk()) * dtype.itemsize if plan.get_layout() == h5d.CHUNKED else 0
+    if chunk > _MOST_CHUNK:
+        return f"has chunks of {chunk} bytes (at most {_MOST_CHUNK} are read)"
+    size = math.prod(shape) * dtype.itemsize
     if size > _MOST_RATIO * path.stat().st_size:
-        return f"has the shape {data.shape}, {size} bytes, in a file of {path.stat().st_size}"
+        return f"has the shape {shape}, {size} bytes, in a file of {path.stat().st_size}"
     return None
 
 
@@ -192,55 +205,3 @@ def _is_plain(file: h5py.File, name: str) -> bool:
     if not isinstance(group, h5py.Dataset) or group.is_virtual:
         return False
     return not group.id.get_create_plist().get_external_count()
-
-
-def _single(data: h5py.Dataset) -> Scalar | None:
-    if data.dtype.itemsize > _MOST_TEXT:
-        return None
-    return _plain(data[()])
-
-
-def _plain(value: Any) -> Any:
-    """A value as a number or text that we can store; None if that is impossible."""
-    if isinstance(value, h5py.Empty):
-        return None
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, int | np.integer):
-        return int(value) if -(1 << 63) <= int(value) < 1 << 63 else None
-    if isinstance(value, float | np.floating):
-        return float(value)
-    return None
-
-
-def attributes_of(one: h5py.Group | h5py.Dataset) -> dict[str, Attribute]:
-    """The attributes that are texts, numbers or lists of numbers; those that cannot be read are left out."""
-    result: dict[str, Attribute] = {}
-    attrs = one.attrs  # h5py makes another one at each access
-    for name in attrs:
-        if name in _REFERENCES:
-            continue
-        try:
-            about = attrs.get_id(name)
-            shape = about.shape or ()
-            if math.prod(shape) > _MOST_VALUES or about.dtype.itemsize > _MOST_TEXT or about.dtype.hasobject is None:
-                continue
-            value = attrs[name]
-        except FAULTS:
-            continue
-        if isinstance(value, np.ndarray) and value.size == 1:
-            value = value.reshape(-1)[0]
-        if isinstance(value, np.ndarray):
-            parts = [_plain(part) for part in value.reshape(-1)]
-            if parts and all(isinstance(part, str) for part in parts):
-                result[name] = parts
-            elif parts and all(isinstance(part, int | float) for part in parts):
-                whole = all(isinstance(part, int) for part in parts)
-                result[name] = parts if whole else [float(part) for part in parts]
-        elif (plain := _plain(value)) is not None:
-            result[name] = plain
-    return result
