@@ -66,7 +66,7 @@ std::optional<Attribute> read_attribute(hid_t where, const std::string &name) {
   case H5T_STRING: {
     if (H5Tis_variable_str(kind) > 0)
       return std::nullopt; // not of a kind that we write
-    const std::vector<std::string> texts = read_texts(attribute, kind, space, name);
+    std::vector<std::string> texts = read_texts(attribute, kind, space, name);
     if (H5Sget_simple_extent_type(space) == H5S_SCALAR)
       return texts.at(0);
     return texts;
