@@ -11,7 +11,8 @@ import typer
 
 from . import streams
 from .common import checkpoints_of_others, fail, guarded, on_ranks, settle
-from .ranks import launch
+from .ranks import started
+from .ranks.launcher import LaunchError
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -92,7 +93,7 @@ def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOpt
     from .check_scripts import problem
     from .ranks.beside import start
 
-    if launch.size() is not None:
+    if started.size() is not None:
         fail("--beside starts two programs by itself; leave out mpiexec, and give -n")
     said = problem(options.scripts, options.values, options.out, resume=options.resume, overwrite=options.overwrite)
     if said:
@@ -119,7 +120,7 @@ def run_beside(case: Case, ranks: int, simulation: list[str], options: BesideOpt
     others = checkpoints_of_others(case, resume=options.resume)
     try:
         code = start(simulation, ranks, analysis, options.ranks)
-    except launch.LaunchError as error:
+    except LaunchError as error:
         fail(error)
     if code:
         settle(case, code, others)

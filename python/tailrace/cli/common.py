@@ -15,7 +15,8 @@ import typer
 
 from tailrace.text import message, reason, visible
 
-from .ranks import launch
+from .ranks import launch, started
+from .ranks.launcher import LaunchError
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
@@ -28,7 +29,7 @@ _FIRST_WORD = 5.0  # seconds for the message of the first rank: mpiexec kills al
 
 def say(text: str) -> None:
     """Print a message to standard error, on the first rank only."""
-    if launch.rank() == 0:
+    if started.rank() == 0:
         print(message(text), file=sys.stderr, flush=True)
 
 
@@ -36,7 +37,7 @@ def fail(text: object, code: int = 2) -> NoReturn:
     """End the program with a message instead of a traceback."""
     said = f"tailrace: {reason(text) if isinstance(text, Exception) else text}"
     say(said)
-    if (rank := launch.rank()) != 0 and _FIRST_WORD:
+    if (rank := started.rank()) != 0 and _FIRST_WORD:
         time.sleep(_FIRST_WORD)
         # Still here: the first rank has not failed, as where a disk of one node alone is gone.
         print(message(f"[rank {rank}] {said}"), file=sys.stderr, flush=True)
@@ -95,7 +96,7 @@ def on_ranks(
         return
     try:
         code = launch.start(ranks, arguments, stops_itself=stops_itself)
-    except launch.LaunchError as error:
+    except LaunchError as error:
         fail(error)
     if code:
         after(code)

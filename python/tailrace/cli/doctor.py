@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +18,8 @@ from typing import Literal, TextIO
 from tailrace.catalyst.packages import INSTALL, packages
 from tailrace.machine import file_system, memory, physical_cores
 from tailrace.text import size, visible
+
+from .ranks import launcher, started
 
 State = Literal["ok", "note", "missing"]
 
@@ -140,17 +143,11 @@ def _widest_simd() -> str:
 
 
 def _mpi() -> list[Finding]:
-    launcher = shutil.which("mpiexec") or shutil.which("mpirun")
-    findings = [
-        Finding("mpiexec", launcher)
-        if launcher
-        else Finding("mpiexec", "not found", "note", "tailrace run -n needs it; Debian: openmpi-bin")
-    ]
     try:
         from mpi4py import MPI
     except Exception as error:  # errors of the loader or of MPI become the finding
         remedy = "install mpi4py and an MPI library (Debian: libopenmpi-dev, then pip install mpi4py)"
-        return [Finding("MPI", f"does not start: {error}", "missing", remedy), *findings]
+        return [Finding("MPI", f"does not start: {error}", "missing", remedy), _launcher(""), *_scheduler()]
     names = {
         MPI.THREAD_SINGLE: "SINGLE",
         MPI.THREAD_FUNNELED: "FUNNELED",
@@ -166,8 +163,42 @@ def _mpi() -> list[Finding]:
     return [
         Finding("MPI", version),
         Finding("MPI threads", f"MPI_THREAD_{level} granted", "ok" if full else "note", remedy),
-        *findings,
+        _launcher(version),
+        *_scheduler(),
     ]
+
+
+def _launcher(library: str) -> Finding:
+    """What starts ranks here, and whether it belongs to the MPI library of this program."""
+    try:
+        found = launcher.find()
+    except launcher.LaunchError:
+        return Finding("mpiexec", "not found", "note", "tailrace run -n needs it; Debian: openmpi-bin")
+    names = {"open mpi": "of Open MPI", "mpich": "of MPICH or its relatives", "srun": "of Slurm"}
+    said = f"{shlex.join(found.words)}, {names[found.kind]}"
+    if shutil.which(found.words[0]) is None:
+        return Finding("mpiexec", said, "note", f"TAILRACE_MPIEXEC names it, and there is no program {found.words[0]}")
+    if library and found.kind != "srun" and (found.kind == "open mpi") != library.startswith("Open MPI"):
+        remedy = f"it belongs to another MPI than {library}: each rank would compute alone; set TAILRACE_MPIEXEC"
+        return Finding("mpiexec", said, "note", remedy)
+    return Finding("mpiexec", said)
+
+
+def _scheduler() -> list[Finding]:
+    """The job that this is, or that this is a place where jobs are given to a batch system."""
+    ranks = started.size()
+    inside = "" if ranks is None else f", rank {started.rank()} of {ranks}"
+    for name, job, nodes, submit in (
+        ("Slurm", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "sbatch"),
+        ("PBS", "PBS_JOBID", "", "qsub"),
+        ("LSF", "LSB_JOBID", "", "bsub"),
+    ):
+        if job in os.environ:
+            count = os.environ.get(nodes, "")
+            return [Finding("job", f"{name} {os.environ[job]}{f' on {count} node(s)' if count else ''}{inside}")]
+        if shutil.which(submit):
+            return [Finding("job", f"none; {submit} of {name} gives one")]
+    return [Finding("job", f"none{inside}")] if inside else []
 
 
 def _processor() -> list[Finding]:

@@ -31,7 +31,7 @@ from .film import film
 from .flags import flags
 from .live import live
 from .new import new
-from .ranks import launch
+from .ranks import started
 from .render import render
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def run(
         loaded = with_stream(loaded, beside_stream, fields, beside_every, beside_policy, beside_interface)
     shown: Shown = "with control" if live_control else "yes" if live else "no"
     code = guarded(lambda: run_case(loaded, resume=resume, change=change, overwrite=overwrite, live=shown))
-    if code == 0 and launch.rank() == 0:
+    if code == 0 and started.rank() == 0:
         for note in again:  # after the tables, where it is seen: the ranks share the work in another way than asked for
             print(f"note: {note}", flush=True)
     raise typer.Exit(code)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-MPI_MARKS = ("OMPI_", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
+MPI_MARKS = ("OMPI_", "PMI_", "PMIX_", "PALS_", "SLURM_")
 
 
 @pytest.fixture

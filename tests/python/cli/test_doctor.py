@@ -128,3 +128,47 @@ def test_storage_with_known_trouble(monkeypatch, tmp_path):
 
 def test_cores_are_counted_once():
     assert doctor.physical_cores() >= 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "programs", "found"),
+    [
+        ({}, [], []),
+        ({}, ["sbatch"], ["none; sbatch of Slurm gives one"]),
+        ({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4"}, ["sbatch"], ["Slurm 7 on 4 node(s)"]),
+        (
+            {"SLURM_JOB_ID": "7", "PALS_RANKID": "3", "SLURM_STEP_NUM_TASKS": "8"}, ["sbatch"],
+            ["Slurm 7, rank 3 of 8"],
+        ),
+        ({"PBS_JOBID": "12.head", "PMI_RANK": "1", "PMI_SIZE": "2"}, ["qsub"], ["PBS 12.head, rank 1 of 2"]),
+        ({"PMI_RANK": "1", "PMI_SIZE": "2"}, [], ["none, rank 1 of 2"]),
+    ],
+)  # fmt: skip
+def test_the_job_it_is_in(outside_mpi, monkeypatch, tmp_path, environment, programs, found):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in programs:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert [one.found for one in doctor._scheduler()] == found
+
+
+@pytest.mark.parametrize(
+    ("words", "library", "state", "said"),
+    [
+        ("mpirun --map-by numa", "Open MPI v4.1.4", "ok", "mpirun --map-by numa, of Open MPI"),
+        ("mpirun", "MPICH Version: 4.0.2", "note", "mpirun, of Open MPI"),
+        ("srun --hint=nomultithread", "MPICH Version: 4.0.2", "ok", "srun --hint=nomultithread, of Slurm"),
+        ("mpiexec.gone", "Open MPI v4.1.4", "note", "mpiexec.gone, of MPICH or its relatives"),
+    ],
+)
+def test_the_launcher_belongs_to_the_library(monkeypatch, tmp_path, words, library, state, said):
+    for name, text in (("mpirun", "echo 'mpirun (Open MPI) 4.1.4'"), ("srun", "")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}")
+    monkeypatch.setenv("TAILRACE_MPIEXEC", words)
+    finding = doctor._launcher(library)
+    assert (finding.state, finding.found) == (state, said)
+    assert bool(finding.remedy) == (state == "note")

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tailrace.cli import main as cli
-from tailrace.cli.ranks import launch
+from tailrace.cli.ranks import launch, launcher
+from tailrace.cli.ranks.launcher import Launcher
 
 PACKAGES = str(Path(cli.__file__).parents[2])
 
@@ -31,7 +32,7 @@ def test_inside_mpi_nothing_is_started_twice(monkeypatch):
     monkeypatch.setenv("PMI_SIZE", "4")
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("started MPI inside MPI"))
     assert launch.start(4, ["run"]) is None
-    with pytest.raises(launch.LaunchError, match="mpiexec started 4 ranks already, and -n asks for 2"):
+    with pytest.raises(launcher.LaunchError, match="4 ranks are started already, and -n asks for 2"):
         launch.start(2, ["run"])
 
 
@@ -64,10 +65,10 @@ def test_a_request_is_sent_once():
 def test_no_mpiexec_is_said(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("TAILRACE_MPIEXEC", raising=False)
-    with pytest.raises(launch.LaunchError, match="there is none on the PATH"):
+    with pytest.raises(launcher.LaunchError, match="there is none on the PATH"):
         launch.start(2, ["run"])
     monkeypatch.setenv("TAILRACE_MPIEXEC", "/nowhere/mpiexec")
-    with pytest.raises(launch.LaunchError, match="/nowhere/mpiexec does not start"):
+    with pytest.raises(launcher.LaunchError, match="/nowhere/mpiexec does not start"):
         launch.start(2, ["run"])
 
 
@@ -76,13 +77,14 @@ def test_no_mpiexec_is_said(monkeypatch):
     [(True, 2, False, False), (True, 3, False, True), (True, 3, True, False), (False, 3, False, False)],
 )
 def test_the_command_line(monkeypatch, open_mpi, ranks, scheduler, oversubscribe):
-    for name in launch._SCHEDULERS:
+    for name in launcher._SCHEDULERS:
         monkeypatch.delenv(name, raising=False)
     if scheduler:
         monkeypatch.setenv("SLURM_JOB_ID", "1")
-    monkeypatch.setattr("tailrace.cli.ranks.launch.physical_cores", lambda: 2)
+    monkeypatch.setattr("tailrace.cli.ranks.launcher.physical_cores", lambda: 2)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    command, environment = launch.command_line("mpiexec", ranks, ["run", "a.toml"], open_mpi=open_mpi)
+    kind = "open mpi" if open_mpi else "mpich"
+    command, environment = Launcher(("mpiexec",), kind).command(ranks, ["run", "a.toml"])
     assert ("--oversubscribe" in command) == oversubscribe
     assert command[:3] == ["mpiexec", "-n", str(ranks)]
     assert command[-5:] == [sys.executable, "-m", "tailrace.cli", "run", "a.toml"]
@@ -93,13 +95,13 @@ def test_the_command_line(monkeypatch, open_mpi, ranks, scheduler, oversubscribe
 def test_how_ranks_of_open_mpi_wait(monkeypatch, given, found):
     """With poll they would look at each connection of a stranger, again and again; the setting of the user stays."""
     monkeypatch.delenv("OMPI_MCA_opal_event_include", raising=False)
-    command, environment = launch.command_line("mpiexec", 2, ["run"], open_mpi=True)
+    command, environment = Launcher(("mpiexec",), "open mpi").command(2, ["run"])
     assert "OMPI_MCA_opal_event_include" not in environment, "mpiexec itself may have a file, which epoll refuses"
     rank = command[command.index("sh") : command.index(sys.executable)]
     env = {"PATH": os.environ["PATH"], **given}
     told = subprocess.run([*rank, "env"], env=env, capture_output=True, text=True, timeout=60, check=True).stdout
     assert f"OMPI_MCA_opal_event_include={found}\n" in told
-    assert "sh" not in launch.command_line("mpiexec", 2, ["run"], open_mpi=False)[0]
+    assert "sh" not in Launcher(("mpiexec",), "mpich").command(2, ["run"])[0]
 
 
 FAKE_SOLVER = """
@@ -117,7 +119,7 @@ module = types.ModuleType("tailrace.simulation.simulation")
 module.run = run
 sys.modules["tailrace.simulation.simulation"] = module
 from tailrace.cli.main import main
-from tailrace.cli.ranks.launch import rank
+from tailrace.cli.ranks.started import rank
 sys.argv[0] = "tailrace"
 if str(rank()) == os.environ.get("BLIND_RANK"):
     sys.argv[2] = "not-there.toml"

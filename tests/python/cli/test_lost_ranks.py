@@ -49,7 +49,7 @@ def mpiexec(monkeypatch):
         return start(command, **{**options, "stdin": reading})
 
     monkeypatch.setattr(subprocess, "Popen", begin)
-    yield ["sh", "-c", NEVER_ENDS]
+    yield launch.LaunchCommand(["sh", "-c", NEVER_ENDS], dict(os.environ), signal.SIGUSR1, True)
     os.close(reading)
     os.close(writing)
 
@@ -63,7 +63,7 @@ def all_gone(there):
 
 
 def test_an_mpiexec_that_does_not_end_is_ended(killed, mpiexec, capfd):
-    assert launch._supervise(mpiexec, dict(os.environ), signal.SIGUSR1, 2) == launch.LOST
+    assert launch._supervise(mpiexec, 2, stops_itself=True) == launch.LOST
     said = capfd.readouterr().err
     assert f"rank process {killed[0].number} has ended, and mpiexec has not ended the job" in said
     assert all_gone(killed)
@@ -72,8 +72,9 @@ def test_an_mpiexec_that_does_not_end_is_ended(killed, mpiexec, capfd):
 @pytest.mark.parametrize("stuck", ["simulation", "analysis"])
 def test_beside_one_job_that_does_not_end(killed, mpiexec, capfd, monkeypatch, tmp_path, stuck):
     def job(ranks, arguments, **_):
-        command = mpiexec if arguments[0] == stuck else [sys.executable, "-S", "-c", "import time; time.sleep(1)"]
-        return command, dict(os.environ), signal.SIGTERM
+        if arguments[0] == stuck:
+            return mpiexec
+        return mpiexec._replace(words=[sys.executable, "-S", "-c", "import time; time.sleep(1)"])
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(launch, "job", job)

@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..ranks import launch
-from .start import begin
+from ..ranks import launch, started
 
 if TYPE_CHECKING:
     from tailrace.bench.records.results import ResultFile
@@ -27,7 +26,7 @@ class Watched:
     def __init__(self, out: Path) -> None:
         from tailrace.bench.ranks.darshan_runtime import preload
 
-        if launch.size() is not None:
+        if started.size() is not None:
             raise ValueError(
                 "--darshan: Darshan must be loaded before MPI starts; leave mpiexec out, or set LD_PRELOAD to "
                 "libdarshan.so for the job, and give its log to tailrace bench import"
@@ -43,8 +42,8 @@ class Watched:
 
     def start(self, ranks: int, words: list[str]) -> subprocess.Popen[str]:
         """Start ranks, as `start.start` does, with Darshan."""
-        command, environment, ask = launch.job(ranks, words, alone=False)
-        return begin((command, environment | self._environment, ask), subprocess.PIPE)
+        command = launch.job(ranks, words, alone=False)
+        return launch.begin(command._replace(environment=command.environment | self._environment), subprocess.PIPE)
 
     def add_to(self, results: ResultFile) -> None:
         """Add the records of the logs of these jobs to a file of results.

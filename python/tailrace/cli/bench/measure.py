@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..common import fail
-from ..ranks import launch
+from ..ranks import started
+from ..ranks.launcher import LaunchError
 from . import pair
 from .darshan import Watched
 from .show import announce, check_files, show, show_interrupted
@@ -31,7 +32,7 @@ def told() -> Iterator[None]:
 
     try:
         yield
-    except (ValueError, InputError, IoError, OSError, launch.LaunchError, DarshanError) as error:
+    except (ValueError, InputError, IoError, OSError, LaunchError, DarshanError) as error:
         fail(error)
 
 
@@ -42,8 +43,8 @@ def measure(bench: Bench) -> None:
 
     with told():
         directories = {} if bench.directories is None else named(bench.directories)
-        bench.jobs(directories, launch.size())  # reports errors before anything is made
-        if launch.size() is not None and not bench.darshan:
+        bench.jobs(directories, started.size())  # reports errors before anything is made
+        if started.size() is not None and not bench.darshan:
             from .inside import measure as measure_inside
 
             raise typer.Exit(measure_inside(bench, directories))
@@ -56,7 +57,7 @@ def measure(bench: Bench) -> None:
         try:
             with session:
                 announce(bench)
-                jobs = bench.jobs(session.directories, launch.size())
+                jobs = bench.jobs(session.directories, started.size())
                 session.expect(jobs)
                 for job in jobs:
                     session.run(job, begin)

@@ -15,7 +15,6 @@ from tailrace import processes
 from tailrace.text import counted, message
 
 from ..ranks import launch
-from .start import begin
 
 _GRACE = 5.0  # seconds that a job gets to end after the request; the benchmark gives this program more
 _END = 30.0  # seconds that the consumer gets to end after the producer
@@ -27,8 +26,7 @@ def start(ranks: int, words: list[str]) -> subprocess.Popen[str]:
 
     :param words: the words of the producer's job, as `Driver` gives them.
     """
-    command, environment, ask = launch.job(1, ["bench", "pair", words[-1]])
-    return begin((command, environment, ask), subprocess.PIPE)
+    return launch.begin(launch.job(1, ["bench", "pair", words[-1]]), subprocess.PIPE)
 
 
 def run(word: str) -> int:
@@ -61,7 +59,7 @@ def run(word: str) -> int:
 class _Side:
     def __init__(self, name: str, ranks: int, word: str, out: int | None) -> None:
         self._name = f"{name} ({counted(ranks, 'rank')})"
-        self.process = begin(launch.job(ranks, ["bench", "ranks", word], alone=False), out)
+        self.process = launch.begin(launch.job(ranks, ["bench", "ranks", word], alone=False), out)
         self._errors: deque[str] = deque(maxlen=_LINES)
         self._thread = threading.Thread(target=self._collect, daemon=True)
         self._thread.start()

@@ -23,6 +23,7 @@ from tailrace.files.command_line import hand_over
 from tailrace.files.regular import open_regular
 
 from . import launch, mpi_messages, pumps
+from .launcher import LaunchError
 from .lost_ranks import LostRanks
 from .stop_signals import StopSignals
 
@@ -72,8 +73,8 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
         stream = folder / "stream"
         first = launch.job(ranks, [*simulation, f"--beside-stream={stream}"], alone=False)
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
-        for _, environment, _ in (first, second):
-            hand_over(environment)
+        for one in (first, second):
+            hand_over(one.environment)
         with _Pair(first, ranks, second, analysis_ranks) as pair:
             return pair.wait()
     finally:
@@ -115,21 +116,20 @@ def _is_held(file: Path) -> bool:
     return False
 
 
-_Job = tuple[list[str], dict[str, str], signal.Signals]
-
-
 class _Pair:
     """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both."""
 
-    def __init__(self, simulation: _Job, ranks: int, analysis: _Job, analysis_ranks: int) -> None:
+    def __init__(
+        self, simulation: launch.LaunchCommand, ranks: int, analysis: launch.LaunchCommand, analysis_ranks: int
+    ) -> None:
         self._ranks = analysis_ranks
-        self._ask = simulation[2]
+        self._ask = simulation.ask, simulation.shows_ranks
         self._signals = StopSignals(self._stop_both)
-        self._analysis = _begin(analysis, piped=True)
+        self._analysis = launch.begin(analysis, subprocess.PIPE)
         try:
             # One rank draws its progress on a terminal; mpiexec would be ended where nobody reads it.
-            self._simulation = _begin(simulation, piped=ranks > 1)
-        except launch.LaunchError:
+            self._simulation = launch.begin(simulation, subprocess.PIPE if ranks > 1 else None)
+        except LaunchError:
             self._analysis.terminate()
             raise
         self._lost = LostRanks(self._simulation.pid, ranks), LostRanks(self._analysis.pid, analysis_ranks)
@@ -155,7 +155,7 @@ class _Pair:
 
     def wait(self) -> int:
         told, why = False, ""
-        request = launch.LaunchRequest(self._simulation, self._ask)
+        request = launch.LaunchRequest(self._simulation, *self._ask)
         while self._simulation.poll() is None and not why:
             if self._signals.first:
                 request.make()
@@ -222,19 +222,6 @@ class _Watch:
         elif now - self._moved > _IDLE:
             return f"the analysis has used no processor time for {_IDLE:g} s"
         return ""
-
-
-def _begin(job: _Job, *, piped: bool) -> subprocess.Popen[str]:
-    command, environment, _ = job
-    pipe = subprocess.PIPE if piped else None  # but errors always
-    try:
-        # Each job has its own process group: Ctrl-C reaches only this program, which then stops the jobs in order.
-        return subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.PIPE, text=True,
-            errors="replace", process_group=0, preexec_fn=launch.die_with_parent,
-        )  # fmt: skip
-    except OSError as error:
-        raise launch.LaunchError(f"{command[0]} does not start: {error.strerror}") from None
 
 
 def _pump(source: IO[str], target: IO[str]) -> None:

@@ -3,63 +3,31 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from tailrace import processes
 from tailrace.files.command_line import hand_over
-from tailrace.machine import physical_cores
 
 from . import pumps
+from .launcher import LaunchError, find
 from .lost_ranks import LostRanks
+from .started import size
 from .stop_signals import StopSignals
 
-# Environment variables of launchers: Open MPI; MPICH and related libraries; Slurm and others that use PMIx.
-_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
-_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
-_SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
-# How Open MPI starts a rank. The rank ignores SIGUSR1 until its handler is set: otherwise a request would end the ranks
-# that start last. Foreign programs may connect to Open MPI's ports; with poll, waiting ranks would check each such
-# connection again and again. mpiexec itself cannot use epoll, which refuses an input that is a file.
-_RANK = (
-    "sh",
-    "-c",
-    'trap "" USR1; export OMPI_MCA_opal_event_include="${OMPI_MCA_opal_event_include-epoll}"; exec "$@"',
-    "sh",
-)
 LOST = 128 + signal.SIGKILL  # the exit code of a job that has lost a rank, as mpiexec gives it where the rank is killed
 _LAST_WORDS = 10.0  # seconds for the errors of a job that has ended; a process that it left may keep them open
 _GRACE = 15.0  # seconds that a job which has lost a rank gets to end after the request
 _UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
+_AGAIN = 10.0  # seconds until it is sent again to ranks that can never be seen, and may have been starting
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
-
-
-class LaunchError(RuntimeError):
-    """MPI cannot be started as requested."""
-
-
-def _number(names: Sequence[str]) -> int | None:
-    for name in names:
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return None
-
-
-def size() -> int | None:
-    """The number of ranks that a launcher has started; None outside MPI. This function does not call MPI."""
-    return _number(_SIZES)
-
-
-def rank() -> int:
-    """The rank of this process; 0 outside MPI."""
-    return _number(_RANKS) or 0
 
 
 def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) -> int | None:
@@ -76,47 +44,70 @@ def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) ->
     """
     present = size()
     if present is not None and present != ranks:
-        raise LaunchError(f"mpiexec started {present} ranks already, and -n asks for {ranks}; leave -n out")
+        raise LaunchError(f"{present} ranks are started already, and -n asks for {ranks}; leave -n out")
     if present is not None or ranks == 1:
         return None
-    command, environment, ask = job(ranks, arguments)
-    hand_over(environment)
-    return _supervise(command, environment, ask if stops_itself else None, ranks)
+    found = job(ranks, arguments)
+    hand_over(found.environment)
+    return _supervise(found, ranks, stops_itself=stops_itself)
 
 
-def job(
-    ranks: int, arguments: Sequence[str], *, alone: bool = True
-) -> tuple[list[str], dict[str, str], signal.Signals]:
-    """How to start `tailrace arguments` on `ranks` ranks: the command, its environment, and the signal to end it.
+class LaunchCommand(NamedTuple):
+    """How `tailrace` is started on ranks.
+
+    :param ask: the signal that asks it to end itself.
+    :param shows_ranks: see `Launcher.shows_ranks`.
+    """
+
+    words: list[str]
+    environment: dict[str, str]
+    ask: signal.Signals
+    shows_ranks: bool
+
+
+def job(ranks: int, arguments: Sequence[str], *, alone: bool = True) -> LaunchCommand:
+    """How to start `tailrace arguments` on `ranks` ranks.
 
     :param alone: whether no other job uses these processors; if false, the ranks are not bound to cores.
-    :raises LaunchError: mpiexec is missing.
+    :raises LaunchError: there is nothing that starts ranks.
     """
     if ranks == 1:
-        return [sys.executable, "-m", "tailrace.cli", *arguments], dict(os.environ), signal.SIGTERM
-    mpiexec = os.environ.get("TAILRACE_MPIEXEC") or shutil.which("mpiexec") or shutil.which("mpirun")
-    if mpiexec is None:
-        raise LaunchError("-n needs mpiexec, and there is none on the PATH; install MPI or set TAILRACE_MPIEXEC to it")
-    open_mpi = is_open_mpi(mpiexec)
-    command, environment = command_line(mpiexec, ranks, arguments, open_mpi=open_mpi)
-    if open_mpi and not alone:  # otherwise both mpiexec would bind their ranks to the same first cores
-        command[3:3] = ["--bind-to", "none"]
-    return command, environment, signal.SIGUSR1 if open_mpi else signal.SIGTERM
+        return LaunchCommand([sys.executable, "-m", "tailrace.cli", *arguments], dict(os.environ), signal.SIGTERM, True)
+    launcher = find()
+    words, environment = launcher.command(ranks, arguments, alone=alone)
+    return LaunchCommand(words, environment, launcher.ask, launcher.shows_ranks)
 
 
-def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.Signals | None, ranks: int) -> int:
-    """Run a command until it ends; `ask` is the signal that asks it to end, None if it takes no requests."""
+def begin(command: LaunchCommand, out: int | None) -> subprocess.Popen[str]:
+    """Start a command that ends with this program; its errors go to a pipe.
+
+    :param out: the target of its output; None: the output of this program.
+    :raises LaunchError: it does not start.
+    """
+    try:
+        # It has its own process group: Ctrl-C reaches only this program, which then stops its commands in order.
+        return subprocess.Popen(
+            command.words, env=command.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
+            text=True, errors="replace", process_group=0, preexec_fn=die_with_parent,
+        )  # fmt: skip
+    except OSError as error:
+        raise LaunchError(f"{command.words[0]} does not start: {error.strerror}") from None
+
+
+def _supervise(command: LaunchCommand, ranks: int, *, stops_itself: bool) -> int:
+    """Run a command until it ends."""
     try:
         # The command has its own process group: Ctrl-C reaches only this program. Its input is closed: a read stops it.
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            process_group=0, preexec_fn=die_with_parent,
+            command.words, env=command.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, process_group=0, preexec_fn=die_with_parent,
         )  # fmt: skip
     except OSError as error:
-        raise LaunchError(f"{command[0]} does not start: {error.strerror}") from None
+        raise LaunchError(f"{command.words[0]} does not start: {error.strerror}") from None
     assert process.stdout is not None and process.stderr is not None
     shown = pumps.output_of(process.stdout), pumps.errors_of(process.stderr)
-    request = LaunchRequest(process, ask or signal.SIGTERM)
+    ask = command.ask if stops_itself else signal.SIGTERM
+    request = LaunchRequest(process, ask, command.shows_ranks)
     lost, why = LostRanks(process.pid, ranks), ""
     with StopSignals(process.terminate) as signals:
         while process.poll() is None and not why:
@@ -132,7 +123,7 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
         pump.join(_LAST_WORDS)
     if why:
         return LOST
-    if signals.first and ask is None and process.returncode != 0:
+    if signals.first and not stops_itself and process.returncode != 0:
         return 128 + signals.first  # the code of one rank; that of mpiexec would hide it
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
@@ -140,58 +131,35 @@ def _supervise(command: Sequence[str], environment: dict[str, str], ask: signal.
 class LaunchRequest:
     """The request to a job to end itself, by the signal that `job` gives."""
 
-    def __init__(self, process: subprocess.Popen[Any], ask: signal.Signals) -> None:
+    def __init__(self, process: subprocess.Popen[Any], ask: signal.Signals, shows_ranks: bool = True) -> None:
         self._process, self._ask = process, ask
-        self._wanted: float | None = None
-        self._taken = self._sent = False
+        self._unseen, self._again = (_UNSEEN, math.inf) if shows_ranks else (0.0, _AGAIN)
+        self._due: float | None = None  # when it is sent without a rank in sight
+        self._taken = False
 
     def make(self) -> None:
         """Send the signal. Call this repeatedly until the job ends: ranks that are starting would not notice SIGUSR1.
 
         It is sent when a rank can take it. If no rank is seen for some time, all may be on other machines: then it is
-        sent too, and again when ranks appear later. Ranks that have it already ignore the second one.
+        sent too, and again when ranks appear later. Where ranks are never seen, it is sent at once, and again every few
+        seconds. Ranks that have it already ignore the second one.
         """
-        self._wanted = self._wanted or time.monotonic()
+        now = time.monotonic()
+        self._due = now + self._unseen if self._due is None else self._due
         if self._taken:
             return
         ranks = processes.family(self._process.pid)[1:]
         self._taken = self._ask != signal.SIGUSR1 or any(one.takes(self._ask) for one in ranks)
         starting = any(one.ignores(self._ask) for one in ranks)
-        unseen = not starting and time.monotonic() - self._wanted > _UNSEEN
-        if self._taken or (unseen and not self._sent):
+        if self._taken or (not starting and now >= self._due):
             self._process.send_signal(self._ask)
-            self._sent = True
+            self._due = now + self._again
 
 
 def die_with_parent() -> None:
     """Called in the child before the program starts: the child ends if the parent is killed, so no rank runs on."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def is_open_mpi(mpiexec: str) -> bool:
-    """Whether an mpiexec belongs to Open MPI, which needs additional options."""
-    try:
-        answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return "Open MPI" in answer or "OpenRTE" in answer
-
-
-def command_line(
-    mpiexec: str, ranks: int, arguments: Sequence[str], *, open_mpi: bool
-) -> tuple[list[str], dict[str, str]]:
-    """The command that starts the ranks, and its environment."""
-    environment = dict(os.environ)
-    options: list[str] = []
-    if open_mpi:
-        if os.geteuid() == 0:  # in a container, programs usually run as root
-            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        # Under a scheduler, the number of slots comes from its nodes, and the scheduler itself refuses too many ranks.
-        if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
-            options.append("--oversubscribe")
-        options += _RANK
-    return [mpiexec, "-n", str(ranks), *options, sys.executable, "-m", "tailrace.cli", *arguments], environment
 
 
 def end_together(text: str, patience: float = 10.0) -> None:

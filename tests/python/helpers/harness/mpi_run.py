@@ -18,7 +18,7 @@ import pytest
 from helpers.harness.watcher import end_with_this_process
 
 # Marks of a launcher in the environment: pytest itself may have been started by one.
-_MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "MPI_LOCALNRANKS")
+_MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "PALS_", "SLURM_")
 _OPTIONS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -1,0 +1,105 @@
+"""The program that starts ranks: mpiexec of Open MPI, of MPICH and its relatives, or srun of Slurm."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from tailrace.machine import physical_cores
+
+Kind: TypeAlias = Literal["open mpi", "mpich", "srun"]
+
+_SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
+# The rank ignores SIGUSR1 until its handler is set: otherwise a request would end the ranks that start last.
+_NOT_YET = 'trap "" USR1; '
+# Foreign programs may connect to Open MPI's ports; with poll, waiting ranks would check each such connection again and
+# again. mpiexec itself cannot use epoll, which refuses an input that is a file.
+_EPOLL = 'export OMPI_MCA_opal_event_include="${OMPI_MCA_opal_event_include-epoll}"; '
+
+
+class LaunchError(RuntimeError):
+    """MPI cannot be started as requested."""
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """What starts ranks.
+
+    :param words: the program, and options that the user wants, such as those of placement.
+    """
+
+    words: tuple[str, ...]
+    kind: Kind
+
+    @property
+    def ask(self) -> signal.Signals:
+        """The signal by which ranks are asked to end.
+
+        Open MPI would kill them one second after it forwards a SIGTERM, and srun kills them at once.
+        """
+        return signal.SIGTERM if self.kind == "mpich" else signal.SIGUSR1
+
+    @property
+    def shows_ranks(self) -> bool:
+        """Whether ranks on this machine are below it, as processes. Those of srun are not."""
+        return self.kind != "srun"
+
+    def command(self, ranks: int, arguments: Sequence[str], *, alone: bool = True) -> tuple[list[str], dict[str, str]]:
+        """The command that starts `tailrace arguments` on so many ranks, and its environment.
+
+        :param alone: whether no other job uses these processors.
+        """
+        environment, options = dict(os.environ), list[str]()
+        if self.kind == "open mpi":
+            if os.geteuid() == 0:  # in a container, programs usually run as root
+                environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+            if not alone:  # otherwise both mpiexec would bind their ranks to the same first cores
+                options += ["--bind-to", "none"]
+            # Under a scheduler, the number of slots comes from its nodes, and the scheduler refuses too many ranks.
+            if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
+                options.append("--oversubscribe")
+            options += ["sh", "-c", f'{_NOT_YET}{_EPOLL}exec "$@"', "sh"]
+        elif self.kind == "srun":
+            if not alone:  # otherwise the first would take all processors of the allocation, and the second would wait
+                options.append("--exact")
+            options += ["sh", "-c", f'{_NOT_YET}exec "$@"', "sh"]
+        program = [sys.executable, "-m", "tailrace.cli", *arguments]
+        return [*self.words, "-n", str(ranks), *options, *program], environment
+
+
+def find() -> Launcher:
+    """The launcher that TAILRACE_MPIEXEC names, or mpiexec, or in a job of Slurm without it srun.
+
+    :raises LaunchError: there is none.
+    """
+    wanted = os.environ.get("TAILRACE_MPIEXEC", "")
+    if wanted:
+        words = (wanted,) if Path(wanted).exists() else tuple(shlex.split(wanted))
+        return Launcher(words, _kind(words[0]))
+    found = shutil.which("mpiexec") or shutil.which("mpirun")
+    if found is None and "SLURM_JOB_ID" in os.environ:
+        found = shutil.which("srun")
+    if found is None:
+        raise LaunchError(
+            "-n needs mpiexec, or srun in a job of Slurm, and there is none on the PATH; install MPI or set "
+            "TAILRACE_MPIEXEC to it"
+        )
+    return Launcher((found,), _kind(found))
+
+
+def _kind(program: str) -> Kind:
+    if Path(program).name == "srun":
+        return "srun"
+    try:
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return "mpich"
+    return "open mpi" if "Open MPI" in answer or "OpenRTE" in answer else "mpich"
