@@ -1,4 +1,4 @@
-"""The command `tailrace`: run, analyse, convert, bench, advise, case, new, plot, render, film, info, verify, doctor ...
+"""The command `tailrace`: run, analyse, convert, bench, advise, job, case, new, plot, render, film, info, verify, doctor ...
 
 Each command imports the large modules that it needs, so that help and error messages appear immediately.
 Exit codes: 0 success, 1 the work failed, 2 the input is wrong.
@@ -29,9 +29,10 @@ from .bench import commands as cli_bench
 from .common import checkpoints_of_others, enter, fail, guarded, on_ranks, say, settle
 from .film import film
 from .flags import flags
+from .job import job
 from .live import live
 from .new import new
-from .ranks import started
+from .ranks import launch, started
 from .render import render
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ app = typer.Typer(
     "tailrace COMMAND -h explains a command.",
 )
 
-CASES = (".toml", ".i3d", ".prm")  # the endings of cases
 Overrides = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case, for example time.end=5; repeatable."),
@@ -78,18 +78,13 @@ def load(path: Path, overrides: list[str]) -> tuple[Case, list[str]]:
 
     If there are problems, the program ends and lists them.
     """
-    from tailrace.case.case import ConfigError, load_case
+    from tailrace.case.case import ConfigError
+    from tailrace.case.reading import CASES, read_case
 
     if path.suffix not in CASES:
         fail(f"{path}: a case is a .toml file or an Xcompact3D .i3d file")
     try:
-        if path.suffix == ".toml":
-            case = load_case(path, overrides)
-            return case, case.notes()
-        from tailrace.case.xcompact3d.input import read_input
-
-        case, notes = read_input(path, overrides)
-        return case, [*notes, *case.notes()]
+        return read_case(path, overrides)
     except ConfigError as error:
         raise fail(error) from None
 
@@ -153,6 +148,7 @@ def run(
         raise typer.Exit(cli_analyse.run_beside(loaded, ranks or 1, command, options))
     others = checkpoints_of_others(loaded, resume=resume)
     on_ranks(ranks, command, after=lambda code: settle(loaded, code, others))
+    launch.outlive_requests()
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():
@@ -199,6 +195,9 @@ app.add_typer(cli_bench.app, name="bench")
 app.command()(advise)
 
 
+app.command()(job)
+
+
 @app.command()
 def case(
     path: Annotated[
@@ -228,6 +227,8 @@ def case(
         return
     if path is None:
         fail("which case? Give a file, or --keys for the keys that a case can have")
+    from tailrace.case.reading import CASES
+
     if path.suffix not in CASES and path.exists():
         if overrides:
             fail("--set changes a case; what a run wrote tells the case as it was")

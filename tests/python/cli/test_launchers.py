@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -94,6 +95,22 @@ def test_ranks_that_cannot_be_seen_are_asked_at_once_and_again(monkeypatch):
         assert len(sent) == times
 
 
+def test_a_rank_outlives_a_request_that_comes_too_early_or_too_late(tmp_path):
+    """The solver is a few lines, which end at once; a batch system signals ranks that no sh has started for us."""
+    text = """
+        import os, signal, sys, types
+        from tailrace.cli.main import main
+        module = types.ModuleType("tailrace.simulation.simulation")
+        module.run = lambda *_, **__: os.kill(os.getpid(), signal.SIGUSR1) or 0
+        sys.modules["tailrace.simulation.simulation"] = module
+        sys.argv = ["tailrace", "run", "tgv.toml"]
+        main()
+    """
+    cli.new("tgv", tmp_path / "tgv.toml")
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], timeout=120, check=False)
+    assert done.returncode == 0
+
+
 @pytest.fixture
 def slurm(outside_mpi, monkeypatch, tmp_path):
     """An allocation of Slurm without mpiexec; see the stand-in."""
@@ -142,3 +159,12 @@ def test_a_run_by_srun_that_is_stopped_writes_a_checkpoint(tmp_path):
 
 def read(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.usefixtures("slurm")
+def test_an_analysis_beside_by_srun(tmp_path):
+    process = run("--beside", "budget", "--beside-ranks", "2", "--set", "time.end=0.25", "--beside-every", "1")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, out + err
+    assert out.count("3 rank(s)") == 1, out
+    assert list((tmp_path / "analysis").iterdir()), out + err

@@ -1,0 +1,1 @@
+"""Scripts for batch systems: written for a case, and checked."""

@@ -1,0 +1,104 @@
+"""How long a case takes, from measured steps of the solver."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.bench.records.results import read_results
+from tailrace.case.case import Case
+
+from .request import BatchError, clock, margin
+
+if TYPE_CHECKING:
+    from tailrace.bench.records.records import Cell
+
+_STAGES = {"euler": 1, "ab2": 1, "ab3": 1, "rk3": 3}  # right-hand sides of a step; the bench takes steps of rk3
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The work of one rank.
+
+    :param rate: points of the grid that a rank takes through a step of RK3 in a second.
+    :param words: what was measured.
+    """
+
+    rate: float
+    words: str
+
+    def step(self, case: Case, ranks: int) -> float:
+        """Seconds of a step on so many ranks, if each is as fast as those that were measured."""
+        per_point = _STAGES[case.time.scheme] / _STAGES["rk3"] * (1 + len(case.scalar) / 3)
+        return math.prod(case.grid.points) * per_point / (self.rate * ranks)
+
+    def nodes(self, case: Case, ranks_per_node: int, seconds: int) -> int:
+        """The least number of nodes on which the whole case fits into a job of so many seconds.
+
+        :raises BatchError: the number of steps is not known, or no number of nodes is enough.
+        """
+        steps = case.time.total_steps
+        if steps is None:
+            raise BatchError('with dt = "auto" the number of steps is not known before the run; give --nodes')
+        x, y, z = case.grid.points
+        most = min(x, y) * min(y, z) // ranks_per_node
+        for nodes in range(1, max(most, 1) + 1):
+            if steps * self.step(case, nodes * ranks_per_node) <= seconds - margin(case, nodes):
+                return nodes
+        raise BatchError(
+            f"{steps} steps do not fit into {clock(seconds)} on any number of nodes of {ranks_per_node} ranks; "
+            "give --nodes: the job then goes on in another one"
+        )
+
+    def told(self, case: Case, ranks: int, seconds: int) -> str:
+        """How long the case takes on so many ranks, in a sentence."""
+        step, steps = self.step(case, ranks), case.time.total_steps
+        said = f"a step takes about {step:.3g} s on {ranks} ranks, if each is as fast as one of {self.words}"
+        if steps is None:
+            return said
+        jobs = math.ceil(steps * step / max(seconds - margin(case, 1), 1))
+        return f"{said}; {steps} steps take {clock(round(steps * step))}, in {jobs} job(s) of {clock(seconds)}"
+
+
+def pace_of(files: Sequence[Path], case: Case) -> Pace:
+    """The pace from files of results of `tailrace bench solver`: of the most ranks, and the flow most like the case.
+
+    :raises ResultError: a file is no file of results.
+    :raises BatchError: none has a step of the solver in this precision.
+    """
+    precision = "float64" if case.numerics.precision == "double" else "float32"
+    rounds: dict[Cell, list[float]] = defaultdict(list)
+    for one in read_results(*files).measurements:
+        cell = one.cell
+        if (cell.bench, cell.operation, cell.role, cell.precision) == (
+            "solver",
+            "step",
+            "way",
+            precision,
+        ) and one.round:
+            rounds[cell].append(one.seconds)
+    if not rounds:
+        raise BatchError(
+            f"{', '.join(map(str, files))}: expected steps of the solver in {precision}, found none; measure them with "
+            f"tailrace bench solver --precision {precision}"
+        )
+    wanted = _flow(case)
+    best = max(rounds, key=lambda cell: (cell.source.partition(",")[0] == wanted, cell.ranks, math.prod(cell.shape)))
+    scalars = 1 + (best.variables - 3) / 3
+    rate = math.prod(best.shape) * scalars / (statistics.median(rounds[best]) * best.ranks)
+    return Pace(rate, f"{best.words()}: {rate:.3g} points a second")
+
+
+def _flow(case: Case) -> str:
+    """The flow of the bench that has the ends of the case."""
+    ends = {end for pair in case.grid.boundaries for end in ([pair] if isinstance(pair, str) else pair)}
+    if ends == {"periodic"}:
+        return "periodic"
+    if ends <= {"periodic", "free-slip"}:
+        return "free-slip"
+    return "channel" if case.grid.stretching is None else "stretched"

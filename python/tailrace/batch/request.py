@@ -1,0 +1,95 @@
+"""What a job of a batch system asks for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.case.case import Case
+
+_LIMIT = re.compile(r"(?:(\d+)-)?(\d{1,3}):(\d{2})(?::(\d{2}))?")
+_STEP = 240.0  # seconds for the last step, and for all files to be closed
+_SLOW = 100 * 2**20  # bytes a second that a node writes of a checkpoint at worst
+
+
+class BatchError(ValueError):
+    """The job cannot be as it is asked for."""
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """Nodes, time and program of a job.
+
+    :param case: its file, as the script names it.
+    :param seconds: after which the batch system ends the job.
+    :param name: of the job.
+    :param beside: scripts of analyses that run beside, on ranks of their own of the same nodes.
+    :param settings: `key=value` for the case.
+    :param options: more lines of the head, as the batch system takes them: "--account=x".
+    :param setup: commands before the run, such as "module load openmpi".
+    """
+
+    case: Path
+    nodes: int
+    ranks_per_node: int
+    seconds: int
+    name: str
+    beside: tuple[str, ...] = ()
+    beside_ranks: int = 0
+    settings: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+
+    @property
+    def ranks(self) -> int:
+        """The ranks of the simulation: all that its analysis leaves."""
+        return self.nodes * self.ranks_per_node - self.beside_ranks
+
+    def checked(self, case: Case) -> JobRequest:
+        """This request, if the case can be computed so.
+
+        :raises BatchError: there are more ranks than pencils, or no ranks are left, or the time is too short.
+        """
+        if self.ranks < 1:
+            raise BatchError(f"the analysis takes all {self.nodes * self.ranks_per_node} ranks; ask for more nodes")
+        x, y, z = case.grid.points
+        most = min(x, y) * min(y, z)
+        if self.ranks > most:
+            raise BatchError(f"{self.ranks} ranks, and the {x} x {y} x {z} points give pencils to {most} at most")
+        last = margin(case, self.nodes)
+        if self.seconds < 2 * last:
+            raise BatchError(
+                f"the time is {clock(self.seconds)}, and the last {clock(last)} of it are kept for a step and a "
+                "checkpoint; ask for more time"
+            )
+        return self
+
+
+def state_bytes(case: Case) -> int:
+    """The bytes of a checkpoint: velocity and scalars, and what Adams-Bashforth schemes keep of earlier steps."""
+    x, y, z = case.grid.points
+    copies = {"ab2": 2, "ab3": 3}.get(case.time.scheme, 1)
+    return x * y * z * (3 + len(case.scalar)) * copies * (8 if case.numerics.precision == "double" else 4)
+
+
+def margin(case: Case, nodes: int) -> int:
+    """Seconds before the limit at which a run is asked to stop: for a step, a checkpoint on slow disks, and the end."""
+    return int(-(-(_STEP + state_bytes(case) / (_SLOW * nodes)) // 60) * 60)
+
+
+def seconds_of(text: str) -> int:
+    """The seconds of a limit as Slurm writes it: [DAYS-]HOURS:MINUTES[:SECONDS].
+
+    :raises BatchError: it is none.
+    """
+    match = _LIMIT.fullmatch(text.strip())
+    if match is None or int(match[3]) > 59 or int(match[4] or 0) > 59:
+        raise BatchError(f"--time {text}: expected HOURS:MINUTES:SECONDS, such as 12:00:00, or DAYS-HOURS:MINUTES")
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def clock(seconds: int) -> str:
+    """HOURS:MINUTES:SECONDS, as batch systems take it."""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

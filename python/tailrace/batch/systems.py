@@ -1,0 +1,73 @@
+"""Batch systems: what the head of a script is called, and how ranks are started in it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from .request import JobRequest, clock
+
+
+class BatchSystem(ABC):
+    """A batch system.
+
+    :cvar mark: what a line of the head begins with.
+    :cvar submit: the command that takes a script.
+    :cvar here: the directory where the job was given, as a variable of the shell.
+    """
+
+    name: ClassVar[str]
+    mark: ClassVar[str]
+    submit: ClassVar[str]
+    here: ClassVar[str]
+
+    @abstractmethod
+    def head(self, job: JobRequest, margin: int) -> list[str]:
+        """The lines of the head, without the user's own.
+
+        :param margin: seconds before the limit at which ranks of `direct` get a signal.
+        """
+
+    @abstractmethod
+    def direct(self, job: JobRequest) -> Sequence[str]:
+        """The command that starts ranks to which the system sends a signal before the limit; () if there is none."""
+
+
+class Slurm(BatchSystem):
+    """sbatch(1), srun(1) of Slurm."""
+
+    name, mark, submit, here = "slurm", "#SBATCH", "sbatch", "SLURM_SUBMIT_DIR"
+
+    def head(self, job: JobRequest, margin: int) -> list[str]:
+        """A job that is begun again after the failure of a node goes on with its log and its newest checkpoint."""
+        lines = [
+            f"--job-name={job.name}", f"--nodes={job.nodes}", f"--ntasks-per-node={job.ranks_per_node}",
+            f"--time={clock(job.seconds)}", "--open-mode=append", "--requeue",
+        ]  # fmt: skip
+        return [*lines, f"--signal=USR1@{margin}"] if self.direct(job) else lines
+
+    def direct(self, job: JobRequest) -> Sequence[str]:
+        """srun; beside an analysis, which must not get the signal, it is left to `tailrace run -n`."""
+        return () if job.beside else ("srun", "--cpu-bind=cores")
+
+
+class Pbs(BatchSystem):
+    """qsub of PBS Professional and OpenPBS."""
+
+    name, mark, submit, here = "pbs", "#PBS", "qsub", "PBS_O_WORKDIR"
+
+    def head(self, job: JobRequest, margin: int) -> list[str]:
+        """One log for output and errors; see `Slurm.head`."""
+        each = job.ranks_per_node
+        return [
+            f"-N {job.name}", f"-l select={job.nodes}:ncpus={each}:mpiprocs={each}",
+            f"-l walltime={clock(job.seconds)}", "-j oe", "-r y",
+        ]  # fmt: skip
+
+    def direct(self, job: JobRequest) -> Sequence[str]:
+        """PBS sends a signal only seconds before it kills a job."""
+        return ()
+
+
+SYSTEMS: dict[str, BatchSystem] = {one.name: one for one in (Slurm(), Pbs())}

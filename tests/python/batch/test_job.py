@@ -1,0 +1,372 @@
+"""Scripts of `tailrace job`: what they ask for, and what they do, with stand-ins for the batch system."""
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from helpers.harness import srun as stand_in
+from tailrace.batch.check import check
+from tailrace.batch.request import BatchError, JobRequest, clock, margin, seconds_of, state_bytes
+from tailrace.batch.script import script
+from tailrace.batch.systems import SYSTEMS
+from tailrace.case.reading import read_case
+
+CASE = """
+[case]
+name = "small"
+reynolds = 100.0
+flow = "taylor-green"
+
+[grid]
+points = [16, 12, 8]
+lengths = [6.283185307179586, 6.283185307179586, 6.283185307179586]
+boundaries = ["periodic", "periodic", "periodic"]
+
+[time]
+dt = 1e-4
+steps = 4000
+
+[diagnostics]
+every = 10
+
+[[output]]
+name = "snapshots"
+fields = ["ux", "uy", "uz"]
+every = 2000
+engine = "hdf5"
+
+[checkpoint]
+minutes = 30.0
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "small.toml").write_text(CASE)
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(("OMPI_COMM", "PMI", "PALS_", "SLURM_", "PBS_"))]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+def job(*words, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "tailrace.cli", "job", *words],
+        capture_output=True, text=True, timeout=120, check=False, env=dict(os.environ),
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+USUAL = ("--nodes", "1", "--ranks-per-node", "3", "--time", "1:00:00")
+
+
+# ---- what is written -------------------------------------------------------------------------------------------------
+def test_what_slurm_is_asked_for(place):
+    said = job("small.toml", *USUAL, "--system", "slurm", "--option=--account=x", "--setup", "module load openmpi")
+    text = (place / "small.slurm").read_text()
+    head = [line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH")]
+    assert head == [
+        "--job-name=small", "--nodes=1", "--ntasks-per-node=3", "--time=01:00:00", "--open-mode=append", "--requeue",
+        "--signal=USR1@300", "--account=x",
+    ]  # fmt: skip
+    assert text.index("module load openmpi") < text.index("bin/activate") < text.index("srun --cpu-bind=cores tailrace")
+    assert "wrote small.slurm: 3 ranks on 1 node(s)" in said and "next: sbatch small.slurm" in said
+    subprocess.run(["bash", "-n", "small.slurm"], check=True)
+    assert check(text, place) == []
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("beside", [(), ("budget",)])
+def test_every_script_passes_its_own_check(place, system, beside):
+    case, _ = read_case(place / "small.toml")
+    request = JobRequest(
+        Path("small.toml"), 4, 8, 7200, "a job", beside, 2 if beside else 0, ("time.steps=9",), (), ()
+    ).checked(case)
+    text = script(case, request, SYSTEMS[system], Path("a b.sh"))
+    assert [one for one in check(text, place) if one.state == "error"] == [], text
+    (place / "a b.sh").write_text(text)
+    subprocess.run(["bash", "-n", "a b.sh"], check=True)
+    command = next(line for line in text.splitlines() if "tailrace run" in line and not line.startswith("#"))
+    assert ("-n 30 --beside budget --beside-ranks 2" in command) == bool(beside)
+    assert ("timeout --preserve-status --signal=TERM 6900" in command) == (system == "pbs" or bool(beside))
+
+
+def test_nothing_is_overwritten(place):
+    (place / "small.pbs").write_text("mine")
+    assert "small.pbs: exists" in job("small.toml", *USUAL, "--system", "pbs", code=2)
+    assert (place / "small.pbs").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("small.toml", *USUAL), "--system: there is no sbatch and no qsub here"),
+        (("small.toml", *USUAL, "--system", "lsf"), "--system lsf: expected slurm or pbs"),
+        (("small.toml", *USUAL[:4], "--system", "pbs"), "--time: expected"),
+        (("small.toml", *USUAL[:4], "--system", "pbs", "--time", "12"), "--time 12: expected HOURS:MINUTES:SECONDS"),
+        (("small.toml", *USUAL[:4], "--system", "pbs", "--time", "0:05:00"), "ask for more time"),
+        (("small.toml", *USUAL[2:], "--system", "pbs"), "--nodes: expected"),
+        (("small.toml", "--nodes", "9", *USUAL[2:], "--beside", "budget", "--beside-ranks", "27", "--system", "pbs"),
+         "takes all 27 ranks"),
+        (("small.toml", "--nodes", "99", *USUAL[2:], "--system", "pbs"), "297 ranks, and the 16 x 12 x 8 points"),
+        (("gone.toml", *USUAL, "--system", "pbs"), "there is no such file"),
+        (("small.txt", *USUAL, "--system", "pbs"), "a case is a .toml file"),
+        (("small.toml", *USUAL, "--system", "pbs", "-o", "no/where.sh"), "no/where.sh: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_for(place, monkeypatch, words, said):
+    monkeypatch.setenv("PATH", str(place))
+    assert said in job(*words, code=2)
+    assert not list(place.glob("*.pbs"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("12:00:00", 43200), ("1-02:30", 95400), ("0:30", 1800), ("100:00:01", 360001)]
+)
+def test_limits(text, seconds):
+    assert seconds_of(text) == seconds
+    assert seconds_of(clock(seconds)) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "12", "1:60", "1:00:60", "-1:00", "a:b"])
+def test_wrong_limits(text):
+    with pytest.raises(BatchError, match="expected HOURS:MINUTES:SECONDS"):
+        seconds_of(text)
+
+
+def test_the_time_for_a_checkpoint_grows_with_its_bytes(place):
+    overrides = ["grid.points=[1024,1024,1024]", "time.scheme='ab2'"]
+    case, _ = read_case(place / "small.toml", overrides)
+    assert state_bytes(case) == 1024**3 * 3 * 2 * 8
+    assert margin(case, 1) == 780 and margin(case, 16) == 300  # 492 s at 100 MiB/s on one node
+
+
+# ---- measured steps --------------------------------------------------------------------------------------------------
+def results(path, *cells):
+    run = {
+        "kind": "run", "schema": 1, "run": "a", "command": "", "began": "2026-01-01T00:00:00", "tailrace": "0",
+        "machine": {}, "software": {}, "directories": {}, "notes": [],
+    }  # fmt: skip
+    lines = [run]
+    for source, ranks, seconds, more in cells:
+        lines += [
+            {
+                "kind": "measurement", "run": "a", "round": number, "seconds": each, "bytes": 0, "bench": "solver",
+                "operation": "step", "name": "auto", "ranks": ranks, "shape": [64, 64, 32], "variables": 3,
+                "source": source, **more,
+            }
+            for number, each in enumerate((99.0, *seconds))
+        ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_nodes_by_measured_steps(place):
+    results(
+        place / "r.jsonl",
+        ("free-slip", 4, (0.001,) * 3, {}), ("periodic", 1, (1.0,) * 3, {}),
+        ("periodic", 2, (0.032, 0.0328, 0.9), {}),  # 131072 points on 2 ranks in 0.0328 s: 2e6 a second and rank
+        ("periodic", 4, (0.1,) * 3, {"role": "limit", "name": "independent runs"}),
+    )  # fmt: skip
+    words = ("small.toml", "--ranks-per-node", "8", "--system", "slurm", "--measured", "r.jsonl")
+    bigger = ("--set", "grid.points=[256,256,256]", "--set", "time.steps=100000")
+    said = job(*words, *bigger, "--time", "12:00:00")
+    # 256^3 x 100,000 / 2e6 = 839,000 s of one rank; 12 h without 300 s on 3 nodes are 1,029,600
+    assert "wrote small.slurm: 24 ranks on 3 node(s)" in said
+    assert "a step takes about 0.35 s on 24 ranks" in said and "2e+06 points a second" in said
+    # 128 x 100,000 x 0.0656 / 24 = 34,987 s
+    assert "100000 steps take 09:43:07" in said and "in 1 job(s) of 12:00:00" in said
+    (place / "small.slurm").unlink()
+    said = job(*words, *bigger, "--time", "2:00:00", "--nodes", "3")
+    assert "in 6 job(s) of 02:00:00" in said, said
+    said = job(*words, "--time", "2:00:00", "--set", "time.dt='auto'", "--set", "time.end=1.0", "-o", "b", code=2)
+    assert "give --nodes" in said
+
+
+def test_results_without_steps(place):
+    results(place / "r.jsonl", ("periodic", 2, (0.03,), {"precision": "float32"}))
+    said = job("small.toml", *USUAL, "--system", "pbs", "--measured", "r.jsonl", code=2)
+    assert "expected steps of the solver in float64, found none" in said
+
+
+# ---- what it does ----------------------------------------------------------------------------------------------------
+@pytest.fixture
+def slurm(place, monkeypatch):
+    """A node of Slurm: srun, and an sbatch that notes what it gets."""
+    mpiexec = shutil.which("mpiexec")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec on the PATH")
+    programs = {
+        "srun": f'exec "{sys.executable}" "{stand_in.__file__}" "$@"',
+        "sbatch": 'echo "$@" >> submitted',
+        "qsub": 'echo "$@" >> submitted',
+        "tailrace": f'exec "{sys.executable}" -m tailrace.cli "$@"',
+    }
+    (place / "bin").mkdir()
+    for name, text in programs.items():
+        (place / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (place / "bin" / name).chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{place / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("TAILRACE_TEST_MPIEXEC", mpiexec)
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("OMPI_MCA_rmaps_base_oversubscribe", "1")
+    monkeypatch.setenv("OMPI_MCA_hwloc_base_binding_policy", "none")
+    monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "1")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_NTASKS", "3")
+    return place
+
+
+def begin(name):
+    # The environment of this package is not activated: its programs are those of the stand-ins.
+    text = Path(name).read_text()
+    Path(name).write_text("\n".join(line for line in text.splitlines() if "bin/activate" not in line) + "\n")
+    return subprocess.Popen(
+        ["bash", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ)
+    )
+
+
+def lines(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def wait_for_steps(place, process):
+    end = time.monotonic() + 200
+    while len(lines(place / "time_series.csv")) < 3:
+        assert process.poll() is None and time.monotonic() < end, process.communicate()
+        time.sleep(0.05)
+
+
+def below(process, word):
+    """The process below another whose command line has a word."""
+    from tailrace import processes
+
+    for one in processes.family(process.pid):
+        with suppress(OSError):  # it has just ended
+            if word in Path(f"/proc/{one.number}/cmdline").read_bytes().decode().split("\0"):
+                return one.number
+    raise AssertionError(word)
+
+
+def test_a_run_goes_on_from_job_to_job(slurm):
+    job("small.toml", *USUAL, "--system", "slurm")
+    process = begin("small.slurm")
+    wait_for_steps(slurm, process)
+    os.kill(below(process, stand_in.__file__), signal.SIGUSR1)  # as Slurm does before the limit
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    assert lines(slurm / "submitted") == ["small.slurm"], out
+    steps = len(lines(slurm / "time_series.csv"))
+    assert list((slurm / "checkpoints").iterdir()) and steps < 401
+
+    process = begin("small.slurm")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    assert (slurm / "submitted").read_text() == "small.slurm\n", "the flow has reached its end"
+    table = lines(slurm / "time_series.csv")
+    assert table[-1].split(",")[0] == "4000" and len([line for line in table if line[:1].isdigit()]) == 401
+
+
+def test_a_job_without_signals_is_stopped_by_the_clock(slurm, monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID")
+    job("small.toml", *USUAL, "--system", "pbs", "--set", "time.steps=4000000")
+    path = slurm / "small.pbs"
+    path.write_text(path.read_text().replace("TERM 3300 ", "TERM 8 "))
+    process = begin("small.pbs")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    assert (slurm / "submitted").read_text() == "small.pbs\n", out
+
+
+def test_a_job_that_fails_is_not_given_again(slurm):
+    job("small.toml", *USUAL, "--system", "slurm")
+    (slurm / "snapshots.h5").write_text("of another run")
+    process = begin("small.slurm")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode != 0 and not (slurm / "submitted").exists(), out
+
+
+# ---- the check -------------------------------------------------------------------------------------------------------
+GOOD = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=8
+#SBATCH --time=12:00:00
+#SBATCH --signal=USR1@300
+resume=
+[ ! -e checkpoints ] || resume=--resume
+srun tailrace run small.toml $resume
+[ $? != 143 ] || sbatch "$0"
+"""
+
+
+def test_a_good_script(place):
+    assert check(GOOD, place) == []
+    (place / "job.sh").write_text(GOOD)
+    assert "job.sh: nothing is wrong" in job("--check", "job.sh")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "state", "line", "said"),
+    [
+        ("#!/bin/bash\n", "", "error", 1, "expected #!/bin/bash"),
+        ("#SBATCH --signal", "cd here\n#SBATCH --signal", "error", 6, "does not read it, because line 5 is a command"),
+        ("#SBATCH --signal=USR1@300\n", "", "note", 7, "killed, without a checkpoint; add #SBATCH --signal=USR1@300"),
+        ("USR1@300", "B:USR1@300", "error", 5, "the shell only"),
+        ("USR1@300", "HUP@300", "error", 5, "does not take HUP"),
+        ("USR1@300", "SIGTERM@60", "note", 5, "60 s for a step and a checkpoint may be too short; 300 s are safe"),
+        ("#SBATCH --time=12:00:00\n", "", "note", 0, "no time limit"),
+        ("=12:00:00", "=0:06:00", "error", 8, "ask for more time"),
+        ("=12:00:00", "=soon", None, 0, "line 4: expected a time such as 12:00:00, found soon"),
+        ("srun tailrace run", "tailrace run", "error", 8, "it runs on one rank"),
+        ("small.toml $resume", "small.toml -n 8 $resume", "error", 8, "srun starts the ranks already; leave out -n 8"),
+        ("srun tailrace run", "tailrace run -n 16", "error", 8, "16 ranks in a job with place for 8"),
+        ("srun tailrace run", "tailrace run -n 4", "note", 8, "4 ranks in a job with place for 8"),
+        ("node=8", "node=800", "error", 8, "800 ranks, and the 16 x 12 x 8 points"),
+        ("small.toml", "other.toml", "error", 8, "other.toml: there is no such file"),
+        ("small.toml", "small.toml --set time.dt=-1", "error", 8, "time.dt"),
+        ("$resume", "--overwrite", "error", 8, "would replace all results"),
+        ("--resume", "--live", "error", 9, "would refuse the results that are there"),
+        ("[ $? != 143 ] || ", "", "error", 9, "only if the exit code was 143"),
+        ("tailrace run small.toml", "tailrace info small.toml", "error", 0, "expected a command 'tailrace run CASE'"),
+        ("#SBATCH --signal", "#SBATCH --requeue\n#SBATCH --signal", "note", 5, "replaces its log"),
+        ("srun tailrace", "timeout --preserve-status 42000 mpirun tailrace", "error", 8, "a second after a TERM"),
+        ("srun tailrace", "timeout 42000 srun tailrace", "note", 8, "the exit code is 124"),
+        ("srun tailrace run", "timeout --preserve-status 43100 tailrace run -n 8", "note", 8, "leaves 100 s"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_script(place, old, new, state, line, said):
+    assert old in GOOD
+    text = GOOD.replace(old, new)
+    if state is None:
+        with pytest.raises(BatchError, match=said):
+            check(text, place)
+        return
+    found = check(text, place)
+    assert any((one.state, one.line) == (state, line) and said in one.text for one in found), found
+    (place / "job.sh").write_text(text)
+    job("--check", "job.sh", code=1 if any(one.state == "error" for one in found) else 0)
+
+
+def test_a_case_without_checkpoints(place):
+    (place / "small.toml").write_text(CASE.replace("minutes = 30.0", "minutes = 0.0"))
+    assert [one.text for one in check(GOOD, place)] == [
+        "a node that fails costs the whole job: set checkpoint.minutes in the case"
+    ]
+
+
+def test_what_is_no_script(place):
+    assert "not a script for a batch system" in job("--check", "small.toml", code=2)
+    (place / "b").write_bytes(b"\xff\xfe\x00")
+    assert "b: expected a script, found no text" in job("--check", "b", code=2)
+    assert "gone: No such file" in job("--check", "gone", code=2)
