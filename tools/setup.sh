@@ -7,8 +7,8 @@
 #   tools/setup.sh --editable   uses the Python sources in place; only changes in C++ need another run
 #
 # Environment: PYTHON (interpreter for a new environment), FC (Fortran compiler), ADIOS2_ROOT (use this ADIOS2 with MPI and
-# do not build one), TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_WERROR (ON: compiler
-# warnings are errors).
+# do not build one), TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_ARCH (native, generic, or
+# a processor by its name of -march), TAILRACE_WERROR (ON: compiler warnings are errors).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -121,6 +121,7 @@ fi
 declared=$(sha256sum <pyproject.toml)
 sources=(CMakeLists.txt cmake src bindings)
 [ ${#editable[@]} -gt 0 ] || sources+=(python)
+arch=${TAILRACE_ARCH:-native}
 fortran=${FC:-gfortran}
 fortran=$(command -v "${fortran%% *}") || [ -z "${FC:-}" ] || fail "FC is '$FC', and there is no such command. To fix this, set it
   to your Fortran compiler, or unset it"
@@ -129,7 +130,7 @@ earlier=$(sed -n 's/^CMAKE_Fortran_COMPILER:.*=\//\//p' build/python/CMakeCache.
 if [ -n "${FC:-}" ] && [ -n "$earlier" ] && [ "$(realpath "$fortran")" != "$(realpath "$earlier")" ]; then
   rm -rf build/python
 fi
-settings="${editable[*]} $fortran ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror"
+settings="${editable[*]} $fortran ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror $arch"
 state=$({
   echo "$declared $settings"
   find "${sources[@]}" -type f ! -path '*/__pycache__/*' ! -name _core.pyi -print0 | sort -z | xargs -0 sha256sum
@@ -156,6 +157,7 @@ if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
     --config-settings=cmake.define.TAILRACE_BUILD_TESTS=ON \
     --config-settings=cmake.define.TAILRACE_WERROR="$werror" \
     --config-settings=cmake.define.TAILRACE_UNITY="$unity" \
+    --config-settings=cmake.define.TAILRACE_ARCH="$arch" \
     "${adios2[@]}" \
     "${editable[@]}" .
   echo "$state" >.venv/tailrace-sources

@@ -73,3 +73,20 @@ if pkg-config --exists tailrace-fortran; then
   quiet mpifort "$here/main.f90" -o "$work/consumer-fortran-pc" "${flags[@]}"
   mpiexec -n 2 "$work/consumer-fortran-pc" "$work/fortran-pc.h5"
 fi
+
+echo "consumer: a processor by its name"
+[ "$(uname -m)" = x86_64 ] && arch=x86-64-v2 || arch=armv8-a
+configure() { # name of a processor: CMake with no more than it needs
+  cmake -S "$root" -B "$work/arch" -G Ninja -DTAILRACE_WITH_ADIOS2=OFF -DTAILRACE_BUILD_TESTS=OFF -DTAILRACE_ARCH="$1"
+}
+quiet configure "$arch"
+grep -q -- "-march=$arch" "$work/arch/compile_commands.json"
+quiet configure generic
+if grep -q -- -march= "$work/arch/compile_commands.json"; then
+  echo "error: expected no -march for TAILRACE_ARCH=generic" >&2
+  exit 1
+fi
+if configure no-processor >"$work/log" 2>&1 || ! grep -q "TAILRACE_ARCH is 'no-processor'" "$work/log"; then
+  echo "error: expected that CMake refuses TAILRACE_ARCH=no-processor" >&2
+  exit 1
+fi

@@ -30,5 +30,5 @@ class Tailrace(CMakePackage):
         return [
             self.define_from_variant("TAILRACE_FORTRAN", "fortran"),
             self.define_from_variant("TAILRACE_WITH_ADIOS2", "adios2"),
-            self.define("TAILRACE_NATIVE", False),
+            self.define("TAILRACE_ARCH", "generic"),
         ]
