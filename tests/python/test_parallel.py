@@ -63,6 +63,16 @@ def test_failures_are_shared(three):
     three.results(parallel_programs.share_failures, limit=60)
 
 
+@pytest.mark.parametrize("ranks", RANKS)
+def test_ranks_are_compared_without_gathering(ranks):
+    KEPT.ranks(ranks).results(parallel_programs.compare_ranks, limit=60)
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 6])
+def test_extremes_where_ranks_have_no_value(ranks, tmp_path):
+    KEPT.ranks(ranks).results(parallel_programs.extremes_of_small_fields, limit=60, path=str(tmp_path / "a.h5"))
+
+
 @pytest.mark.parametrize("shared", [agree, on_root])
 def test_a_failure_of_the_system_is_an_io_error_that_names_the_file(shared, tmp_path):
     """Also on one rank: callers know one type."""

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace.parallel import agree
+from tailrace.parallel import agree, extreme
 
 from .packages import CatalystError
 
@@ -53,7 +53,7 @@ def make_display(comm: MPI.Comm) -> None:
     """
     node = comm.Split_type(_shared())
     try:
-        have = all(node.allgather(has_display()))
+        have = bool(extreme(node, has_display(), largest=False))
         told = agree(comm, lambda: _start() if node.rank == 0 and not have else None)
         told = node.bcast(told, root=0)
     finally:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailrace.parallel import agree
+from tailrace.parallel import agree, extreme
 
 from .display import make_display, needs_display
 from .packages import INSTALL, CatalystError, linked, packages
@@ -72,7 +72,7 @@ def paraview(comm: MPI.Comm) -> ParaView:
 
 def _load(comm: MPI.Comm) -> ParaView:
     place = agree(comm, _import)
-    if any(comm.allgather(needs_display())):
+    if extreme(comm, needs_display(), largest=True):
         make_display(comm)
     version = agree(comm, _begin)
     log = Path(_KEPT[-1].name) / "errors.log"

@@ -9,6 +9,8 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailrace.parallel import first_error
+
 from .packages import CatalystError
 from .paraview import paraview, path_kept
 
@@ -82,8 +84,8 @@ class Pipeline:
         due = done or bool(said.getvalue()) or bool(error) or self.wants(index, time)
         if due and not done:
             error = self._error_in(said.getvalue())
-        if error := next(filter(None, self._comm.allgather(error)), ""):
-            raise CatalystError(error)
+        if failed := first_error(self._comm, CatalystError(error) if error else None):
+            raise failed
         return due
 
     def _error_in(self, said: str) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tailrace.core import InputError
 from tailrace.grids import triple
 from tailrace.io.placement import Box, Stored, boxes_of
+from tailrace.parallel import extreme
 
 from .plan import Planned
 
@@ -40,7 +41,7 @@ def pieces(planned: Planned, part: Box, comm: MPI.Comm, most_bytes: int = PIECE_
     They may be empty at the end: every rank takes part in every reading.
     """
     ours = [] if 0 in part.count else list(_boxes(planned, part, most_bytes))
-    rounds = max(comm.allgather(len(ours)))
+    rounds = int(extreme(comm, len(ours), largest=True))
     yield from ours
     yield from [Box((0, 0, 0), (1, 0, 1))] * (rounds - len(ours))
 

@@ -6,7 +6,6 @@ no bin; their share is `missing`. Infinite ones are outside of every range.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.core import InputError
+from tailrace.parallel import extreme
 
 from .field import Field, check_real, same_points
 
@@ -151,9 +151,9 @@ def _edges(f: Field, bins: Bins, given: Range) -> NDArray[np.float64]:
 
 def _finite_range(f: Field) -> tuple[float, float]:
     finite = f.data[np.isfinite(f.data)]
-    own = (float(finite.min()), float(finite.max())) if finite.size else (np.inf, -np.inf)
-    lows, highs = zip(*f.operators.comm.allgather(own), strict=True)
-    low, high = builtins.min(lows), builtins.max(highs)
+    own = np.array([-finite.min(), finite.max()] if finite.size else [-np.inf, -np.inf], np.float64)
+    below, high = extreme(f.operators.comm, own, largest=True).tolist()
+    low = -below
     return (low, high) if low <= high else (0.0, 1.0)  # nothing is finite: any bins are right, and stay empty
 
 

@@ -23,6 +23,7 @@ from tailrace.core import InputError
 from tailrace.grids import UniformGrid
 from tailrace.masks import refuse_masked
 from tailrace.notebook import card, picture
+from tailrace.parallel import extreme
 from tailrace.text import visible
 
 from .averages import average
@@ -291,18 +292,21 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     def min(self, axis: Any = None, **others: Any) -> Any:
         """Smallest value; NaN if any value is NaN. Collective."""
-        return self._extreme(np.min, np.inf, axis, others)
+        return self._extreme(axis, others, largest=False)
 
     def max(self, axis: Any = None, **others: Any) -> Any:
         """Largest value; NaN if any value is NaN. Collective."""
-        return self._extreme(np.max, -np.inf, axis, others)
+        return self._extreme(axis, others, largest=True)
 
-    def _extreme(self, which: Callable[..., Any], neutral: float, axis: Any, others: dict[str, Any]) -> Any:
+    def _extreme(self, axis: Any, others: dict[str, Any], *, largest: bool) -> Any:
         if not self._whole(axis, others):
             raise InputError("min and max are over the whole field; use np.asarray(field) for this rank's part")
         check_real(self)
-        own = which(self._data) if self.size else self.dtype.type(neutral)
-        return which(np.array(self.operators.comm.allgather(own)))
+        if not self.size:  # of this rank's part: the others decide
+            own = _bound(self.dtype, largest=not largest)
+        else:
+            own = self._data.max() if largest else self._data.min()
+        return extreme(self.operators.comm, own, largest=largest)[()]
 
     def var(self, axis: Any = None, **others: Any) -> float:
         """Variance over the volume, <(f - <f>)^2>. Collective."""
@@ -318,12 +322,12 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
     def all(self, axis: Any = None, **others: Any) -> bool:
         """Whether all values are true. Collective."""
         self._whole(axis, others)
-        return bool(min(self.operators.comm.allgather(bool(self._data.all()))))
+        return bool(extreme(self.operators.comm, self._data.all(), largest=False))
 
     def any(self, axis: Any = None, **others: Any) -> bool:
         """Whether any value is true. Collective."""
         self._whole(axis, others)
-        return bool(max(self.operators.comm.allgather(bool(self._data.any()))))
+        return bool(extreme(self.operators.comm, self._data.any(), largest=True))
 
     # ---- export ------------------------------------------------------------------------------------------------
     def gather(self, root: int = 0) -> NDArray[Any] | None:
@@ -429,6 +433,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Field):
         return value.data
     return tuple(_plain(one) for one in value) if isinstance(value, tuple) else value
+
+
+def _bound(dtype: np.dtype[Any], *, largest: bool) -> Any:
+    """The largest or least number of a type."""
+    if dtype.kind == "f":
+        return dtype.type(np.inf if largest else -np.inf)
+    if dtype.kind == "b":
+        return dtype.type(largest)
+    known = np.iinfo(dtype)
+    return dtype.type(known.max if largest else known.min)
 
 
 def _is_float(value: Any, dtype: np.dtype[Any]) -> bool:

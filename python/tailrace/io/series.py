@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError
 from tailrace.grids import StretchedGrid, Triple, UniformGrid, triple
-from tailrace.parallel import agree
+from tailrace.parallel import agree, extreme
 from tailrace.text import visible
 
 from .connection import Mode, connect
@@ -295,7 +295,9 @@ class SeriesOf(ABC, Generic[OneStep]):
         :returns: one line for each damage.
         """
         found = agree(self.comm, lambda: list(self._handle.reader().damage()))  # each rank has looked by itself
-        damage = dict.fromkeys(line for lines in self.comm.allgather(found) for line in lines)
+        damage: dict[str, None] = {}
+        if extreme(self.comm, len(found), largest=True):
+            damage = dict.fromkeys(line for lines in self.comm.allgather(found) for line in lines)
         return [*damage, *(line for step in self for line in step.verify())]
 
     @property

@@ -23,7 +23,7 @@ from tailrace.files.provenance import of_program
 from tailrace.io.coupling import explain
 from tailrace.io.engines import DEFAULT, STORING, default_path
 from tailrace.io.names import result_names
-from tailrace.parallel import agree, on_root, spread
+from tailrace.parallel import agree, first_error, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
 from tailrace.text import duration, message
 
@@ -217,8 +217,7 @@ class Analyse:
             results = work()
         except AnalysisError as caught:
             error = caught
-        errors = self._world.allgather(error if before is None and error else analysis.failed)
-        found = next((one for one in errors if one is not None), None)
+        found = first_error(self._world, error if before is None and error else analysis.failed)
         if error:
             raise error
         if found is not None and analysis.failed is None:

@@ -16,7 +16,7 @@ from tailrace.consumers.output import open_outputs
 from tailrace.consumers.picture import open_pictures
 from tailrace.consumers.table import AveragesTable
 from tailrace.flow.model_step import ModelStep
-from tailrace.parallel import spread
+from tailrace.parallel import extreme, spread
 
 from .progress import busy_processors, summary_table
 
@@ -139,7 +139,7 @@ class Recorder:
         :param seconds: those of this rank, by phase.
         :param waited: those in which it had no processor.
         """
-        waited = max(self._model.comm.allgather(waited))
+        waited = float(extreme(self._model.comm, waited, largest=True))
         names = ["opening", "diagnostics", "output", "checkpoint", *(consumer.phase for consumer in self.consumers)]
         phases = spread(self._model.comm, {**dict.fromkeys(names, 0.0), **seconds})  # the same names on all ranks
         if self._model.comm.rank == 0:

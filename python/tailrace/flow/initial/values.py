@@ -9,7 +9,7 @@ import numpy as np
 from tailrace.case.scripts import Velocity
 from tailrace.core import Grid, InputError
 from tailrace.io.names import COMPONENTS
-from tailrace.parallel import agree
+from tailrace.parallel import agree, extreme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +80,8 @@ def evaluate(
     """
     components = agree(comm, lambda: _components(velocity, grid, box, name))
     # Relative to the largest velocity of all ranks: one rank may have only a plane where the flow is at rest.
-    largest = max(comm.allgather(max(float(np.abs(component).max(initial=0)) for component in components)))
+    own = max(float(np.abs(component).max(initial=0)) for component in components)
+    largest = float(extreme(comm, own, largest=True))
     if walls:
         agree(comm, lambda: _check_walls(components, largest, grid, box, name))
     return components

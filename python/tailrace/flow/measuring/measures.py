@@ -8,6 +8,7 @@ import numpy as np
 
 from tailrace.core import Grid, ProcessGrid, weighted_sum
 from tailrace.io.names import COMPONENTS
+from tailrace.parallel import extreme
 
 from .forces import ControlVolume
 
@@ -78,8 +79,8 @@ class Measures:
             numbers += [sign * slope for i, slope in enumerate(slopes) if i != d]
         for number in range(len(self._case.scalar)):
             values = flow.scalar(number)
-            extremes = [-values.min(initial=np.inf), values.max(initial=-np.inf)]
-            least, most = (max(of_ranks) for of_ranks in zip(*self._comm.allgather(extremes), strict=True))
+            ends = np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)], np.float64)
+            least, most = extreme(self._comm, ends, largest=True)
             numbers += [self._mean(values), self._mean(values, values), float(-least), float(most)]
         if self._force:
             numbers += [float(part) for part in self._force(time)]

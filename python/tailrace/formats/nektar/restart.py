@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailrace.core import InputError, IoError
-from tailrace.parallel import agree
+from tailrace.parallel import agree, extreme
 
 from .definition import Definition, DefinitionError
 from .hdf5_rows import Hdf5Rows
@@ -118,7 +118,7 @@ class _Reading:
         self._place_rows()
         self._name_definitions()
         same = agree(self.comm, self._is_same)
-        same = all(self.comm.allgather(same))
+        same = bool(extreme(self.comm, same, largest=False))
         places = self._own_places() if same else self._asked_places()
         parts = agree(self.comm, lambda: self._parts(places))
         return Restart(parts, self.structure.metadata, same, self.file.bytes_read)
