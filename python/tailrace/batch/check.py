@@ -99,10 +99,12 @@ class _Script:
         for name in ("time", "walltime"):
             if name in self._options:
                 number, value = self._options[name]
+                if value.isdigit():
+                    return int(value) * (60 if self._system.name == "slurm" else 1)
                 try:
-                    return seconds_of(value if ":" in value else f"00:{int(value):02}:00")
-                except (BatchError, ValueError):
-                    raise BatchError(f"line {number}: expected a time such as 12:00:00, found {value}") from None
+                    return seconds_of(value)
+                except BatchError as error:
+                    raise BatchError(f"line {number}: {error}") from None
         return None
 
     def _tasks(self) -> int | None:
@@ -223,7 +225,7 @@ class _Script:
             )
         if tasks:
             try:
-                JobRequest(Path(), 1, tasks, self.seconds, "").checked(case)
+                JobRequest(Path(), count, max(tasks // count, 1), self.seconds, "").checked(case)
             except BatchError as error:
                 yield Remark("error", number, str(error))
 

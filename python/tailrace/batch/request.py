@@ -8,7 +8,10 @@ from pathlib import Path
 
 from tailrace.case.case import Case
 
-_LIMIT = re.compile(r"(?:(\d+)-)?(\d{1,3}):(\d{2})(?::(\d{2}))?")
+_LIMIT = re.compile(
+    r"(?:(?P<days>\d+)-(?P<of_day>\d{1,2})(?::(?P<m>\d{2})(?::(?P<s>\d{2}))?)?)|"
+    r"(?:(?P<hours>\d+):(?P<minutes>\d{2}):(?P<seconds>\d{2}))|(?:(?P<only>\d+):(?P<rest>\d{2}))"
+)
 _STEP = 240.0  # seconds for the last step, and for all files to be closed
 _SLOW = 100 * 2**20  # bytes a second that a node writes of a checkpoint at worst
 
@@ -79,15 +82,17 @@ def margin(case: Case, nodes: int) -> int:
 
 
 def seconds_of(text: str) -> int:
-    """The seconds of a limit as Slurm writes it: [DAYS-]HOURS:MINUTES[:SECONDS].
+    """The seconds of a limit as batch systems write it: HOURS:MINUTES:SECONDS, MINUTES:SECONDS, DAYS-HOURS:MINUTES.
 
     :raises BatchError: it is none.
     """
     match = _LIMIT.fullmatch(text.strip())
-    if match is None or int(match[3]) > 59 or int(match[4] or 0) > 59:
-        raise BatchError(f"--time {text}: expected HOURS:MINUTES:SECONDS, such as 12:00:00, or DAYS-HOURS:MINUTES")
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if match is None:
+        raise BatchError(f"expected HOURS:MINUTES:SECONDS, such as 12:00:00, or DAYS-HOURS:MINUTES; found '{text}'")
+    part = {name: int(value or 0) for name, value in match.groupdict().items()}
+    hours = 24 * part["days"] + part["of_day"] + part["hours"]
+    minutes = part["m"] + part["minutes"] + part["only"]
+    return 3600 * hours + 60 * minutes + part["s"] + part["seconds"] + part["rest"]
 
 
 def clock(seconds: int) -> str:

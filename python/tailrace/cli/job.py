@@ -56,7 +56,7 @@ def job(
 
     `tailrace job channel.toml --nodes 4 --ranks-per-node 64 --time 12:00:00 --option=--account=x`
     """
-    from tailrace.batch.request import BatchError, JobRequest, seconds_of
+    from tailrace.batch.request import BatchError, JobRequest
     from tailrace.batch.script import script
     from tailrace.batch.systems import SYSTEMS
     from tailrace.bench.records.results import ResultError
@@ -74,7 +74,7 @@ def job(
     case = _case(path, overrides)
     out = out or Path(f"{path.stem}.{kind.name}")
     try:
-        seconds = seconds_of(time)
+        seconds = _seconds(time)
         pace = _pace(measured, case)
         if nodes is None and pace is None:
             fail("--nodes: expected, and not given; or give --measured, what tailrace bench solver found on a node")
@@ -96,6 +96,15 @@ def job(
     except OSError as error:
         fail(f"{out}: {error.strerror}")
     _tell(request, case, out, kind.submit, told)
+
+
+def _seconds(time: str) -> int:
+    from tailrace.batch.request import BatchError, seconds_of
+
+    try:
+        return seconds_of(time)
+    except BatchError as error:
+        fail(f"--time: {error}")
 
 
 def _tell(request: object, case: Case, out: Path, submit: str, told: list[str]) -> None:
