@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -42,7 +43,7 @@ class Slurm(BatchSystem):
     def head(self, job: JobRequest, margin: int) -> list[str]:
         """A job that is begun again after the failure of a node goes on with its log and its newest checkpoint."""
         lines = [
-            f"--job-name={job.name}", f"--nodes={job.nodes}", f"--ntasks-per-node={job.ranks_per_node}",
+            f"--job-name={_name(job)}", f"--nodes={job.nodes}", f"--ntasks-per-node={job.ranks_per_node}",
             f"--time={clock(job.seconds)}", "--open-mode=append", "--requeue",
         ]  # fmt: skip
         return [*lines, f"--signal=USR1@{margin}"] if self.direct(job) else lines
@@ -61,13 +62,19 @@ class Pbs(BatchSystem):
         """One log for output and errors; see `Slurm.head`."""
         each = job.ranks_per_node
         return [
-            f"-N {job.name}", f"-l select={job.nodes}:ncpus={each}:mpiprocs={each}",
+            f"-N {_name(job)}", f"-l select={job.nodes}:ncpus={each}:mpiprocs={each}",
             f"-l walltime={clock(job.seconds)}", "-j oe", "-r y",
         ]  # fmt: skip
 
     def direct(self, job: JobRequest) -> Sequence[str]:
         """PBS sends a signal only seconds before it kills a job."""
         return ()
+
+
+def _name(job: JobRequest) -> str:
+    """The name in one word, which begins with a letter, as PBS wants it."""
+    word = re.sub(r"[^A-Za-z0-9_.]+", "-", job.name).strip("-")
+    return word if word[:1].isalpha() else f"run-{word}".strip("-")
 
 
 SYSTEMS: dict[str, BatchSystem] = {one.name: one for one in (Slurm(), Pbs())}

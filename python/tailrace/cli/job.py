@@ -86,7 +86,7 @@ def job(
         ).checked(case)  # fmt: skip
         told = [] if pace is None else [pace.told(case, request.ranks, seconds)]
         words = shlex.join(["tailrace", *sys.argv[1:]])
-        text = script(case, request, kind, out, [*told, f"written by: {words}"])
+        text = script(case, request, kind, out, [*told, f"written by: {visible(words)}"])
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:

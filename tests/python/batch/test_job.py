@@ -100,6 +100,19 @@ def test_every_script_passes_its_own_check(place, system, beside):
     assert ("timeout --preserve-status --signal=TERM 6900" in command) == (system == "pbs" or bool(beside))
 
 
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("Channel, Re 395", "Channel-Re-395"), ("2nd try", "run-2nd-try"), ("\u00e9\n#PBS -q x", "PBS-q-x")],
+)
+@pytest.mark.parametrize(("system", "line"), [("slurm", "#SBATCH --job-name="), ("pbs", "#PBS -N ")])
+def test_the_name_of_a_job_is_one_word(place, name, word, system, line):
+    job("small.toml", *USUAL, "--system", system, "--name", name)
+    text = (place / f"small.{system}").read_text()
+    assert f"{line}{word}\n" in text
+    head = [one for one in text.splitlines() if one.startswith("#") and "written by" not in one]
+    assert not any(" -q x" in one for one in head)
+
+
 def test_nothing_is_overwritten(place):
     (place / "small.pbs").write_text("mine")
     assert "small.pbs: exists" in job("small.toml", *USUAL, "--system", "pbs", code=2)
