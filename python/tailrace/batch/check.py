@@ -13,7 +13,7 @@ from tailrace.case.case import Case, ConfigError
 from tailrace.case.reading import read_case
 from tailrace.simulation.stop import STOPPED
 
-from .request import BatchError, JobRequest, margin, seconds_of
+from .request import BatchError, margin, seconds_of, too_many, too_short
 from .systems import SYSTEMS, BatchSystem
 
 _STARTERS = ("srun", "mpiexec", "mpirun", "aprun", "flux")
@@ -106,6 +106,9 @@ class _Script:
                 except BatchError as error:
                     raise BatchError(f"line {number}: {error}") from None
         return None
+
+    def _limit_line(self) -> int:
+        return next((self._options[name][0] for name in ("time", "walltime") if name in self._options), 0)
 
     def _tasks(self) -> int | None:
         """The ranks that the job has place for."""
@@ -206,7 +209,9 @@ class _Script:
     def _state(self, number: int, case: Case, words: list[str]) -> Iterator[Remark]:
         if not case.checkpoint.every and not case.checkpoint.minutes:
             yield Remark("note", number, "a node that fails costs the whole job: set checkpoint.minutes in the case")
-        tasks, nodes = self._tasks(), self._options.get("nodes", self._options.get("select", (0, "1")))[1]
+        if problem := too_many(case, self._tasks() or 1):
+            yield Remark("error", number, problem)
+        nodes = self._options.get("nodes", self._options.get("select", (0, "1")))[1]
         count = int(nodes) if nodes.isdigit() else 1
         if self.seconds is None:
             return
@@ -223,11 +228,8 @@ class _Script:
                 number,
                 f"timeout leaves {self.seconds - rest} s for a step and a checkpoint; {needed} s are safe",
             )
-        if tasks:
-            try:
-                JobRequest(Path(), count, max(tasks // count, 1), self.seconds, "").checked(case)
-            except BatchError as error:
-                yield Remark("error", number, str(error))
+        if problem := too_short(case, count, self.seconds):
+            yield Remark("note", self._limit_line(), problem)
 
 
 def _system(lines: list[str]) -> BatchSystem:

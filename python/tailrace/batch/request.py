@@ -56,16 +56,9 @@ class JobRequest:
         """
         if self.ranks < 1:
             raise BatchError(f"the analysis takes all {self.nodes * self.ranks_per_node} ranks; ask for more nodes")
-        x, y, z = case.grid.points
-        most = min(x, y) * min(y, z)
-        if self.ranks > most:
-            raise BatchError(f"{self.ranks} ranks, and the {x} x {y} x {z} points give pencils to {most} at most")
-        last = margin(case, self.nodes)
-        if self.seconds < 2 * last:
-            raise BatchError(
-                f"the time is {clock(self.seconds)}, and the last {clock(last)} of it are kept for a step and a "
-                "checkpoint; ask for more time"
-            )
+        for problem in (too_many(case, self.ranks), too_short(case, self.nodes, self.seconds)):
+            if problem:
+                raise BatchError(problem)
         return self
 
 
@@ -79,6 +72,24 @@ def state_bytes(case: Case) -> int:
 def margin(case: Case, nodes: int) -> int:
     """Seconds before the limit at which a run is asked to stop: for a step, a checkpoint on slow disks, and the end."""
     return int(-(-(_STEP + state_bytes(case) / (_SLOW * nodes)) // 60) * 60)
+
+
+def too_many(case: Case, ranks: int) -> str:
+    """Why the points cannot be given to so many ranks; "" if they can."""
+    x, y, z = case.grid.points
+    most = min(x, y) * min(y, z)
+    return f"{ranks} ranks, and the {x} x {y} x {z} points give pencils to {most} at most" if ranks > most else ""
+
+
+def too_short(case: Case, nodes: int, seconds: int) -> str:
+    """Why a job of so many seconds is too short; "" if it is not."""
+    last = margin(case, nodes)
+    if seconds >= 2 * last:
+        return ""
+    return (
+        f"the time is {clock(seconds)}, and the last {clock(last)} of it are kept for a step and a checkpoint; ask for "
+        "more time"
+    )
 
 
 def seconds_of(text: str) -> int:
