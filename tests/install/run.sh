@@ -19,7 +19,7 @@ quiet() { # command...: run it and show its output only if it fails
 
 echo "consumer: install the library"
 cd "$root"
-quiet cmake --preset release
+quiet cmake --preset release -DTAILRACE_UNITY=ON
 quiet cmake --build --preset release
 quiet cmake --build --preset release --target all_verify_interface_header_sets
 quiet cmake --install build/release --prefix "$work/prefix"
