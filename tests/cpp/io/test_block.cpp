@@ -95,7 +95,8 @@ TEST(Types, HaveNamesAndSomeAreConverted) {
     EXPECT_TRUE(convertible(type, Type::float32));
     EXPECT_EQ(convertible(type, Type::int32), type == Type::int32);
   }
-  EXPECT_TRUE(has(error_of<InputError>([] { type_named("uint8"); }), "unknown number type 'uint8'"));
+  EXPECT_TRUE(has(error_of<InputError>([] { type_named("float128"); }),
+                  "unknown number type 'float128': expected one of float16, "));
   const std::vector<std::int64_t> whole{-3, 1 << 20};
   std::vector<float> real(3, 7);
   convert(Type::int64, whole.data(), Type::float32, real.data(), 2);

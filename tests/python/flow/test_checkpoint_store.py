@@ -109,7 +109,7 @@ def test_one_that_cannot_be_written_leaves_nothing(tmp_path):
     store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
     write(store, 1)
     with pytest.raises(tr.IoError, match=rf"checkpoint {tmp_path}/step-00000002 was not written: .*expected an array"):
-        store.write(State(2, 1.0, 1, 1, "none", 1), {"ux": series.Block(np.zeros((2, 3, 4), bool), (4, 3, 2))}, {})
+        store.write(State(2, 1.0, 1, 1, "none", 1), {"ux": series.Block(np.zeros((2, 3, 4), object), (4, 3, 2))}, {})
     assert entries(tmp_path) == ["step-00000001"]
 
 
