@@ -83,7 +83,7 @@ class _Script:
                     "error", number,
                     f"{self._system.submit} does not read it, because line {self._first} is a command; put it before",
                 )  # fmt: skip
-        if self.seconds is None:
+        if self.limit is None:
             yield Remark(
                 "note", 0, "no time limit: the job gets that of the queue, which may end it without a checkpoint"
             )
@@ -94,21 +94,17 @@ class _Script:
             )
 
     @property
-    def seconds(self) -> int | None:
-        """The limit of the job."""
-        for name in ("time", "walltime"):
-            if name in self._options:
-                number, value = self._options[name]
-                if value.isdigit():
-                    return int(value) * (60 if self._system.name == "slurm" else 1)
-                try:
-                    return seconds_of(value)
-                except BatchError as error:
-                    raise BatchError(f"line {number}: {error}") from None
-        return None
-
-    def _limit_line(self) -> int:
-        return next((self._options[name][0] for name in ("time", "walltime") if name in self._options), 0)
+    def limit(self) -> tuple[int, int] | None:
+        """The line that limits the time of the job, and its seconds."""
+        number, value = self._options.get("time", self._options.get("walltime", (0, "")))
+        if not value:
+            return None
+        if value.isdigit():
+            return number, int(value) * (60 if self._system.name == "slurm" else 1)
+        try:
+            return number, seconds_of(value)
+        except BatchError as error:
+            raise BatchError(f"line {number}: {error}") from None
 
     def _tasks(self) -> int | None:
         """The ranks that the job has place for."""
@@ -188,7 +184,7 @@ class _Script:
             yield Remark("error", line, f"a run does not take {match[2]}, which kills it; use USR1")
 
     def _advice(self) -> str:
-        seconds = "SECONDS" if self.seconds is None else str(max(self.seconds - 300, 0))
+        seconds = "SECONDS" if self.limit is None else str(max(self.limit[1] - 300, 0))
         if self._system.name == "slurm":
             return "add #SBATCH --signal=USR1@300"
         return f"use timeout --preserve-status --signal=TERM {seconds} tailrace run -n RANKS"
@@ -213,8 +209,9 @@ class _Script:
             yield Remark("error", number, problem)
         nodes = self._options.get("nodes", self._options.get("select", (0, "1")))[1]
         count = int(nodes) if nodes.isdigit() else 1
-        if self.seconds is None:
+        if self.limit is None:
             return
+        limit_line, seconds = self.limit
         needed = margin(case, count)
         given = re.search(r"@(\d+)", self._options.get("signal", (0, ""))[1])
         if given and int(given[1]) < needed:
@@ -222,14 +219,14 @@ class _Script:
             yield Remark(
                 "note", line, f"{given[1]} s for a step and a checkpoint may be too short; {needed} s are safe"
             )
-        if "timeout" in words and (rest := _limit(words)) is not None and self.seconds - rest < needed:
+        if "timeout" in words and (rest := _limit(words)) is not None and seconds - rest < needed:
             yield Remark(
                 "note",
                 number,
-                f"timeout leaves {self.seconds - rest} s for a step and a checkpoint; {needed} s are safe",
+                f"timeout leaves {seconds - rest} s for a step and a checkpoint; {needed} s are safe",
             )
-        if problem := too_short(case, count, self.seconds):
-            yield Remark("note", self._limit_line(), problem)
+        if problem := too_short(case, count, seconds):
+            yield Remark("note", limit_line, problem)
 
 
 def _system(lines: list[str]) -> BatchSystem:

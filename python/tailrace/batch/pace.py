@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.bench.records.results import read_results
 from tailrace.case.case import Case
 
-from .request import BatchError, clock, margin
+from .request import BatchError, JobRequest, clock, margin, too_many
 
 if TYPE_CHECKING:
     from tailrace.bench.records.records import Cell
@@ -37,32 +38,34 @@ class Pace:
         per_point = _STAGES[case.time.scheme] / _STAGES["rk3"] * (1 + len(case.scalar) / 3)
         return math.prod(case.grid.points) * per_point / (self.rate * ranks)
 
-    def nodes(self, case: Case, ranks_per_node: int, seconds: int) -> int:
+    def nodes(self, case: Case, ranks_on: Callable[[int], int], seconds: int) -> int:
         """The least number of nodes on which the whole case fits into a job of so many seconds.
 
+        :param ranks_on: the ranks of the simulation on a number of nodes.
         :raises BatchError: the number of steps is not known, or no number of nodes is enough.
         """
         steps = case.time.total_steps
         if steps is None:
             raise BatchError('with dt = "auto" the number of steps is not known before the run; give --nodes')
-        x, y, z = case.grid.points
-        most = min(x, y) * min(y, z) // ranks_per_node
-        for nodes in range(1, max(most, 1) + 1):
-            if steps * self.step(case, nodes * ranks_per_node) <= seconds - margin(case, nodes):
+        for nodes in count(1):
+            ranks = ranks_on(nodes)
+            if too_many(case, ranks):
+                break
+            if ranks > 0 and steps * self.step(case, ranks) <= seconds - margin(case, nodes):
                 return nodes
         raise BatchError(
-            f"{steps} steps do not fit into {clock(seconds)} on any number of nodes of {ranks_per_node} ranks; "
-            "give --nodes: the job then goes on in another one"
+            f"{steps} steps do not fit into {clock(seconds)} on any number of nodes; give --nodes: the job then goes "
+            "on in another one"
         )
 
-    def told(self, case: Case, ranks: int, seconds: int) -> str:
-        """How long the case takes on so many ranks, in a sentence."""
-        step, steps = self.step(case, ranks), case.time.total_steps
-        said = f"a step takes about {step:.3g} s on {ranks} ranks, if each is as fast as one of {self.words}"
+    def told(self, case: Case, job: JobRequest) -> str:
+        """How long the case takes in such jobs, in a sentence."""
+        step, steps = self.step(case, job.ranks), case.time.total_steps
+        said = f"a step takes about {step:.3g} s on {job.ranks} ranks, if each is as fast as one of {self.words}"
         if steps is None:
             return said
-        jobs = math.ceil(steps * step / max(seconds - margin(case, 1), 1))
-        return f"{said}; {steps} steps take {clock(round(steps * step))}, in {jobs} job(s) of {clock(seconds)}"
+        jobs = math.ceil(steps * step / (job.seconds - margin(case, job.nodes)))
+        return f"{said}; {steps} steps take {clock(round(steps * step))}, in {jobs} job(s) of {clock(job.seconds)}"
 
 
 def pace_of(files: Sequence[Path], case: Case) -> Pace:

@@ -95,7 +95,7 @@ def too_short(case: Case, nodes: int, seconds: int) -> str:
 def seconds_of(text: str) -> int:
     """The seconds of a limit as batch systems write it: HOURS:MINUTES:SECONDS, MINUTES:SECONDS, DAYS-HOURS:MINUTES.
 
-    :raises BatchError: it is none.
+    :raises BatchError: the text is no time.
     """
     match = _LIMIT.fullmatch(text.strip())
     if match is None:

@@ -32,7 +32,7 @@ class BatchSystem(ABC):
 
     @abstractmethod
     def direct(self, job: JobRequest) -> Sequence[str]:
-        """The command that starts ranks to which the system sends a signal before the limit; () if there is none."""
+        """The command whose ranks get a signal from the system before the limit; () if the system sends no signal."""
 
 
 class Slurm(BatchSystem):

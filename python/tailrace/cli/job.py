@@ -16,6 +16,7 @@ from .common import fail, say
 
 if TYPE_CHECKING:
     from tailrace.batch.pace import Pace
+    from tailrace.batch.request import JobRequest
     from tailrace.case.case import Case
 
 
@@ -78,13 +79,18 @@ def job(
         pace = _pace(measured, case)
         if nodes is None and pace is None:
             fail("--nodes: expected, and not given; or give --measured, what tailrace bench solver found on a node")
-        count = nodes or (pace.nodes(case, each, seconds) if pace else 0)
-        mine = (beside_ranks or max(count * each // 16, 1)) if beside else 0
+
+        def of_analysis(nodes: int) -> int:
+            return (beside_ranks or max(nodes * each // 16, 1)) if beside else 0
+
+        if nodes is None and pace is not None:
+            nodes = pace.nodes(case, lambda nodes: nodes * each - of_analysis(nodes), seconds)
+        assert nodes is not None
         request = JobRequest(
-            path, count, each, seconds, name or case.case.name, tuple(beside), mine, tuple(overrides), tuple(option),
-            tuple(setup),
+            path, nodes, each, seconds, name or case.case.name, tuple(beside), of_analysis(nodes), tuple(overrides),
+            tuple(option), tuple(setup),
         ).checked(case)  # fmt: skip
-        told = [] if pace is None else [pace.told(case, request.ranks, seconds)]
+        told = [] if pace is None else [pace.told(case, request)]
         words = shlex.join(["tailrace", *sys.argv[1:]])
         text = script(case, request, kind, out, [*told, f"written by: {visible(words)}"])
         with out.open("x", encoding="utf-8") as file:
@@ -107,10 +113,9 @@ def _seconds(time: str) -> int:
         fail(f"--time: {error}")
 
 
-def _tell(request: object, case: Case, out: Path, submit: str, told: list[str]) -> None:
-    from tailrace.batch.request import JobRequest, clock, margin
+def _tell(request: JobRequest, case: Case, out: Path, submit: str, told: list[str]) -> None:
+    from tailrace.batch.request import clock, margin
 
-    assert isinstance(request, JobRequest)
     beside = f", and {request.beside_ranks} for the analysis" if request.beside else ""
     print(visible(f"wrote {out}: {request.ranks} ranks on {request.nodes} node(s){beside}"))
     for line in told:

@@ -42,7 +42,7 @@ enum class Type {
   complex128
 };
 
-/// The Type of a C++ type; there is none for float16.
+/// The Type of a C++ type; float16 has no C++ type.
 template <class T> constexpr Type type_of() {
   if constexpr (std::is_same_v<T, float>)
     return Type::float32;

@@ -199,6 +199,11 @@ def test_nodes_by_measured_steps(place):
     # 128 x 100,000 x 0.0656 / 24 = 34,987 s
     assert "100000 steps take 09:43:07" in said and "in 1 job(s) of 12:00:00" in said
     (place / "small.slurm").unlink()
+    # 18 ranks of the 24 would take 46,649 s: the analysis costs a node more
+    said = job(*words, *bigger, "--time", "12:00:00", "--beside", "budget", "--beside-ranks", "6")
+    assert "wrote small.slurm: 26 ranks on 4 node(s), and 6 for the analysis" in said
+    (place / "small.slurm").unlink()
+    assert "do not fit into 00:15:00" in job(*words, "--time", "15:00", "--set", "time.steps=100000000", code=2)
     said = job(*words, *bigger, "--time", "2:00:00", "--nodes", "3")
     assert "in 6 job(s) of 02:00:00" in said, said
     said = job(*words, "--time", "2:00:00", "--set", "time.dt='auto'", "--set", "time.end=1.0", "-o", "b", code=2)
@@ -370,6 +375,11 @@ def test_what_is_wrong_with_a_script(place, old, new, state, line, said):
     assert any((one.state, one.line) == (state, line) and said in one.text for one in found), found
     (place / "job.sh").write_text(text)
     job("--check", "job.sh", code=1 if any(one.state == "error" for one in found) else 0)
+
+
+def test_each_note_names_its_own_line(place):
+    text = GOOD.replace("=12:00:00", "=06:00").replace("@300", "@60")
+    assert {(one.state, one.line) for one in check(text, place)} == {("note", 4), ("note", 5)}
 
 
 def test_a_case_without_checkpoints(place):

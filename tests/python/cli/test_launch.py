@@ -65,7 +65,7 @@ def test_a_request_is_sent_once():
 def test_no_mpiexec_is_said(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("TAILRACE_MPIEXEC", raising=False)
-    with pytest.raises(launcher.LaunchError, match="there is none on the PATH"):
+    with pytest.raises(launcher.LaunchError, match="neither is on the PATH"):
         launch.start(2, ["run"])
     monkeypatch.setenv("TAILRACE_MPIEXEC", "/nowhere/mpiexec")
     with pytest.raises(launcher.LaunchError, match="/nowhere/mpiexec does not start"):

@@ -61,7 +61,7 @@ def test_which_launcher_is_taken(monkeypatch, tmp_path):
     monkeypatch.delenv("TAILRACE_MPIEXEC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     srun = program(tmp_path / "bin", "srun")
-    with pytest.raises(launcher.LaunchError, match="there is none on the PATH"):  # on a login node
+    with pytest.raises(launcher.LaunchError, match="neither is on the PATH"):  # on a login node
         launcher.find()
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     assert launcher.find() == Launcher((srun,), "srun")

@@ -85,7 +85,8 @@ def begin(command: LaunchCommand, out: int | None) -> subprocess.Popen[str]:
     :raises LaunchError: it does not start.
     """
     try:
-        # It has its own process group: Ctrl-C reaches only this program, which then stops its commands in order.
+        # It has its own process group: Ctrl-C reaches only this program, which then stops its commands in order. Its
+        # input is closed: a read of the terminal would stop it.
         return subprocess.Popen(
             command.words, env=command.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
             text=True, errors="replace", process_group=0, preexec_fn=die_with_parent,
@@ -96,16 +97,9 @@ def begin(command: LaunchCommand, out: int | None) -> subprocess.Popen[str]:
 
 def _supervise(command: LaunchCommand, ranks: int, *, stops_itself: bool) -> int:
     """Run a command until it ends."""
-    try:
-        # The command has its own process group: Ctrl-C reaches only this program. Its input is closed: a read stops it.
-        process = subprocess.Popen(
-            command.words, env=command.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, process_group=0, preexec_fn=die_with_parent,
-        )  # fmt: skip
-    except OSError as error:
-        raise LaunchError(f"{command.words[0]} does not start: {error.strerror}") from None
+    process = begin(command, subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
-    shown = pumps.output_of(process.stdout), pumps.errors_of(process.stderr)
+    shown = pumps.output_of(process.stdout.buffer), pumps.errors_of(process.stderr.buffer)  # type: ignore[attr-defined]
     ask = command.ask if stops_itself else signal.SIGTERM
     request = LaunchRequest(process, ask, command.shows_ranks)
     lost, why = LostRanks(process.pid, ranks), ""

@@ -78,7 +78,7 @@ class Launcher:
 def find() -> Launcher:
     """The launcher that TAILRACE_MPIEXEC names, or mpiexec, or in a job of Slurm without it srun.
 
-    :raises LaunchError: there is none.
+    :raises LaunchError: nothing is found that starts ranks.
     """
     wanted = os.environ.get("TAILRACE_MPIEXEC", "")
     if wanted:
@@ -89,7 +89,7 @@ def find() -> Launcher:
         found = shutil.which("srun")
     if found is None:
         raise LaunchError(
-            "-n needs mpiexec, or srun in a job of Slurm, and there is none on the PATH; install MPI or set "
+            "-n needs mpiexec, or srun in a job of Slurm, and neither is on the PATH; install MPI or set "
             "TAILRACE_MPIEXEC to it"
         )
     return Launcher((found,), _kind(found))
