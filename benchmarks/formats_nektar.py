@@ -16,6 +16,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from mpi4py import MPI
 
 from tailrace.formats.nektar import restart
 
@@ -38,6 +39,11 @@ class ThreadComm:
 
     def bcast(self, value: Any, root: int = 0) -> Any:
         return self.allgather(value)[root]
+
+    def Allreduce(self, sent: Any, found: Any, op: Any) -> None:  # noqa: N802 # as in mpi4py, of arrays
+        assert sent is MPI.IN_PLACE
+        choose = np.max if op == MPI.MAX else np.min
+        found[...] = choose(self.allgather(found.copy()), axis=0)
 
     def alltoall(self, values: list[Any]) -> list[Any]:
         return [row[self.rank] for row in self.allgather(values)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailrace.files.command_line import take
+from tailrace.simulation.stop import EarlyRequest
 from tailrace.text import reason, visible
 
 from . import analyse as cli_analyse
@@ -32,7 +33,7 @@ from .flags import flags
 from .job import job
 from .live import live
 from .new import new
-from .ranks import launch, started
+from .ranks import started
 from .render import render
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def run(
         raise typer.Exit(cli_analyse.run_beside(loaded, ranks or 1, command, options))
     others = checkpoints_of_others(loaded, resume=resume)
     on_ranks(ranks, command, after=lambda code: settle(loaded, code, others))
-    launch.outlive_requests()
+    EarlyRequest().enter()
     for note in notes:
         say(f"note: {note}")
     for warning in loaded.warnings():

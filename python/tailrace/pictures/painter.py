@@ -95,8 +95,9 @@ class Painter:
         command = [sys.executable, "-P", str(Path(__file__).with_name("painter_program.py")), self._folder.name]
         try:
             return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            )
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                process_group=0,  # signals to the group of the rank would end it while it starts
+            )  # fmt: skip
         except OSError as error:
             raise PainterError(f"the program that draws does not start: {error.strerror}") from None
 

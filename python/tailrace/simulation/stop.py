@@ -15,6 +15,23 @@ STOPPED = 128 + signal.SIGTERM  # exit code of a run that was asked to stop
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
+class EarlyRequest:
+    """Takes note of SIGUSR1 until a run does, which then stops after its first step; after the run it is ignored.
+
+    Batch systems send it once, to all ranks: one that comes during a long start must be neither lost nor the end.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def enter(self) -> None:
+        """Begin to take note, for the rest of this process. Local."""
+        signal.signal(signal.SIGUSR1, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+
+
 class Stopped(SystemExit):
     """A run that was stepped by hand was asked to stop, and has written its checkpoint."""
 
@@ -31,6 +48,8 @@ class StopRequest:
 
     def __enter__(self) -> Self:
         self._former = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        early = getattr(self._former[signal.SIGUSR1], "__self__", None)
+        self._wanted |= isinstance(early, EarlyRequest) and early.came
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -42,7 +42,7 @@ private:
     ops::LineSystem<T> flux;      ///< -1/2 d/dx of u_d u_i
     ops::LineSystem<T> diffusion; ///< nu times the second derivative of u_i; where stretched, without the slope
   };
-  /// \param left_out the bundles whose results are not needed
+  /// The terms of one tile; `left_out` are the bundles whose results are not needed.
   void body(ops::Tile<T, 3, 3> &tile, std::int64_t n, const std::array<bool, ops::tile_bundles> &left_out = {}) const;
   void body(ops::Tile<T, 3, 3> &tile, std::int64_t n, const SolidLines<T> &solid, const LineRange &range) const;
   template <bool stretched, bool wide>

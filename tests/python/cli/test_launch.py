@@ -264,14 +264,14 @@ def test_a_request_leaves_ranks_alone_that_do_not_take_it_yet(parallel, tmp_path
 
 ALL_LATE = """
 import pathlib, signal, time
-asked = []
+from tailrace.simulation.stop import StopRequest
 pathlib.Path(f"up{rank}").touch()
 time.sleep(4)
-signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
 end = time.monotonic() + 40
-while not MPI.COMM_WORLD.allreduce(len(asked) + (time.monotonic() > end)):
-    time.sleep(0.05)
-return 3 if MPI.COMM_WORLD.allreduce(len(asked)) else 4
+with StopRequest() as stop:
+    while not (asked := stop.agreed(MPI.COMM_WORLD)) and not MPI.COMM_WORLD.allreduce(time.monotonic() > end):
+        time.sleep(0.05)
+return 3 if asked else 4
 """
 
 

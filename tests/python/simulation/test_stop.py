@@ -1,11 +1,16 @@
 """Requests to stop a run: all ranks leave after the same step, whichever of them was asked."""
 
+import os
 import signal
+import subprocess
+import sys
 
 import pytest
+from mpi4py import MPI
 
+from helpers.inputs import cases
 from helpers.programs import stop_programs
-from tailrace.simulation.stop import StopRequest
+from tailrace.simulation.stop import STOPPED, EarlyRequest, StopRequest
 
 
 @pytest.mark.parametrize("rank", [0, 2])
@@ -25,3 +30,39 @@ def test_signals_mean_what_they_did_before():
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_request_before_the_run_is_not_lost(asked):
+    former = signal.getsignal(signal.SIGUSR1)
+    try:
+        EarlyRequest().enter()
+        if asked:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        with StopRequest() as stop:
+            assert stop.agreed(MPI.COMM_SELF) == asked
+        os.kill(os.getpid(), signal.SIGUSR1)  # after the run it means nothing
+    finally:
+        signal.signal(signal.SIGUSR1, former)
+
+
+START = """
+import os, signal, sys
+from tailrace.cli.main import main
+from tailrace.simulation import session
+open_recorder = session.Recorder
+def recorder(*given, **named):  # the table is there, and no handler of the run
+    made = open_recorder(*given, **named)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    return made
+session.Recorder = recorder
+sys.argv = ["tailrace", "run", "case.toml"]
+main()
+"""
+
+
+def test_a_request_during_the_start_stops_the_run_after_its_first_step(tmp_path):
+    cases.write_case(tmp_path, steps=500, every=500, diagnostics=1)
+    done = subprocess.run([sys.executable, "-c", START], cwd=tmp_path, timeout=120, capture_output=True, text=True)
+    assert done.returncode == STOPPED, done.stderr
+    assert cases.checkpoints(tmp_path) == [1]

@@ -156,16 +156,6 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def outlive_requests() -> None:
-    """Have SIGUSR1 not end a rank before its first step and after its last one, where no handler is set.
-
-    mpiexec and batch systems send it to all ranks, and some send it twice. The first rank may have ended its steps
-    when the last one gets it.
-    """
-    if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-
-
 def end_together(text: str, patience: float = 10.0) -> None:
     """Print a failure. If all ranks fail, it is printed once. If other ranks do not fail, abort MPI.
 
