@@ -1,5 +1,5 @@
 # The entry point for all tasks. The scripts in tools/ do the work. `make` lists the targets.
-.PHONY: help setup develop demo test quick docs lint format bench clean distclean
+.PHONY: help setup develop demo test quick docs lint format wheel bench clean distclean
 .DEFAULT_GOAL := help
 
 # Open MPI refuses to run as root, which is usual in containers, unless both variables are set.
@@ -32,6 +32,9 @@ lint: setup ## run ruff, mypy, clang-format, clang-tidy
 
 format: setup ## fix format and style with ruff and clang-format
 	@tools/lint.sh --fix
+
+wheel: setup ## build a wheel: install it with pip, without a compiler
+	@tools/wheel.sh
 
 bench: setup ## measure input and output in some minutes: a report in bench-output
 	@tools/bench.sh

@@ -90,3 +90,13 @@ if configure no-processor >"$work/log" 2>&1 || ! grep -q "TAILRACE_ARCH is 'no-p
   echo "error: expected that CMake refuses TAILRACE_ARCH=no-processor" >&2
   exit 1
 fi
+if [ "$(uname -m)" = x86_64 ] && ! grep -qw avx512f /proc/cpuinfo; then
+  echo "consumer: a library that was compiled for another processor"
+  quiet g++ -std=c++20 -O2 -mavx512f -shared -fPIC "$root/src/tailrace/support/processor.cpp" -o "$work/libother.so"
+  echo "int main(void) { return 0; }" >"$work/program.c"
+  quiet gcc "$work/program.c" -o "$work/program" -Wl,--no-as-needed "$work/libother.so"
+  if "$work/program" 2>"$work/log" || ! grep -q "was compiled for other processors" "$work/log"; then
+    echo "error: expected that a library for AVX-512 says what is missing" >&2
+    exit 1
+  fi
+fi

@@ -80,8 +80,9 @@ def _extension() -> list[Finding]:
     try:
         from tailrace.core import build_info
     except ImportError as error:
-        remedy = "build and install the package: pip install . in the source tree"
-        return [Finding("solver", f"the compiled extension does not load: {error}", "missing", remedy)]
+        found, _, remedy = str(error).partition(" To fix this, ")
+        remedy = remedy or "build and install the package: pip install . in the source tree"
+        return [Finding("solver", f"the compiled extension does not load: {found}", "missing", remedy)]
     return library_findings(build_info())
 
 

@@ -60,6 +60,21 @@ def test_a_missing_extension_is_reported_with_its_remedy(monkeypatch):
     assert "pip install ." in stream.getvalue()
 
 
+def test_a_missing_mpi_is_named_with_its_remedy(monkeypatch):
+    class Finder:
+        def find_spec(self, name, *_):
+            if name == "tailrace._core":
+                raise ImportError("libmpi.so.40: cannot open shared object file: No such file or directory")
+
+    monkeypatch.delitem(sys.modules, "tailrace.core")
+    monkeypatch.delitem(sys.modules, "tailrace._core")
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    stream = io.StringIO()
+    assert doctor.report(stream) == 1
+    said = " ".join(stream.getvalue().split())
+    assert "libmpi.so.40: cannot open" in said and "solver: install it (Debian: openmpi-bin), load its module" in said
+
+
 @pytest.mark.parametrize(
     ("change", "what", "state", "remedy"),
     [
