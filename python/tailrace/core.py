@@ -3,6 +3,11 @@
 Use the names of the package itself; these have no defaults and few checks.
 """
 
+import os
+
+# Open MPI's MPI-IO would end the program on paths of more than 244 characters, for shared file pointers, which nothing
+# here uses: it puts the name of a file for them into 256 characters.
+os.environ.setdefault("OMPI_MCA_sharedfp", "^lockedfile")
 try:
     from ._core import *  # noqa: F403
 except ImportError as error:

@@ -164,9 +164,11 @@ void AdiosHdf5Engine::begin_step(const StepInfo &step) {
   io.RemoveAllVariables(); // they belong to the file of the previous step
   io.RemoveAllAttributes();
   output_ = bp::Output(io, {}, true);
-  const h5::Quiet quiet;       // ADIOS2 reports HDF5's errors
-  request_.comm.agree([&] {    // before HDF5 opens the file: HDF5 cannot close a file that it cannot write
-    release_name(open_file()); // HDF5 opens the file by MPI-IO
+  const h5::Quiet quiet;          // ADIOS2 reports HDF5's errors
+  request_.comm.agree([&] {       // before HDF5 opens the file: HDF5 cannot close a file that it cannot write
+    release_name(open_file());    // HDF5 opens the file by MPI-IO
+    if (request_.comm.size() > 1) // on one rank it does not
+      check_length(open_file());
     check_file_limit(open_file(), 4 * around);
     if (!root())
       return;

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 namespace tailrace::io {
@@ -121,12 +123,25 @@ void release_name([[maybe_unused]] const std::string &path) {
 #endif
 }
 
+void check_length([[maybe_unused]] const std::string &path) {
+#ifdef OPEN_MPI
+  constexpr std::size_t longest = 255 - std::string_view(".locktest.0").size();
+  const char *ways = std::getenv("OMPI_MCA_sharedfp");
+  if (path.size() > longest && (!ways || std::string_view(ways) != "^lockedfile"))
+    throw IoError(
+        fmt::format("cannot open {}: this path has {} characters, and Open MPI's MPI-IO ends a program on more than "
+                    "{}. To fix this, choose a shorter one, or set OMPI_MCA_sharedfp=^lockedfile",
+                    path, path.size(), longest));
+#endif
+}
+
 MpiFile::MpiFile(const Communicator &comm, const std::string &path, const Hints &hints, Transfer transfer,
                  double failure_timeout)
     : comm_(comm), path_(path), transfer_(transfer), failure_timeout_(failure_timeout) {
   MPI_Info info = MPI_INFO_NULL;
   comm.agree([&] {
     release_name(path);
+    check_length(path);
     if (transfer == Transfer::collective)
       try_to_open(path);
     info = info_of(hints);

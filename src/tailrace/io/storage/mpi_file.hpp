@@ -22,6 +22,10 @@ using Hints = std::map<std::string, std::string>;
 /// the machine; a program that is killed at that moment leaves it locked for ever. Local.
 void release_name(const std::string &path);
 
+/// Throws IoError if MPI-IO would end the program on this path: Open MPI 4 puts it into 256 characters, to see whether
+/// shared file pointers can be kept in a file beside it, unless that way is left out. Local.
+void check_length(const std::string &path);
+
 /// An existing file, written by MPI-IO. Opening is collective; with collective transfer closing is too, also while an
 /// exception is thrown: so no MpiFile must outlive the call that opened it.
 class MpiFile {

@@ -220,6 +220,23 @@ def check(path: Path, comm: MPI.Comm, attributes: dict[str, Any], steps: list[An
                 assert same(step.scalars[name], value), f"scalar {name}: {step.scalars[name]!r} instead of {value!r}"
 
 
+def write_once(comm: MPI.Comm, folder: str, engines: list[str]) -> dict[str, float]:
+    """Write a step with each engine and read it; the sums of what was read."""
+    sums = {}
+    for engine in ENGINES:
+        if engine.label in engines:
+            path = engine.path(Path(folder) / engine.label)
+            if comm.rank == 0:
+                path.parent.mkdir()
+            comm.Barrier()
+            mine = tr.Block(np.full((2, 3, 4), 2.5 / comm.size), (4, 3, 2 * comm.size), (0, 0, 2 * comm.rank))
+            with tr.open(path, "w", comm=comm, engine=engine.name, parameters=engine.parameters) as series:
+                series.write_step(0.5, {"u": mine}, scalars={"n": 1})
+            with tr.open(path, comm=comm) as series:
+                sums[engine.label] = float(series[0].read("u").sum())
+    return sums
+
+
 def run_on_ranks(folder: Path, label: str, first: int, count: int, ranks: int, limit: float) -> tuple[int, int]:
     """Run series of an engine in processes of their own; how many values were kept and refused.
 
