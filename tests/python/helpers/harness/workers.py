@@ -17,6 +17,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -43,13 +44,14 @@ class CrashError(Exception):
 class Workers:
     """`size` ranks that call functions of helpers."""
 
-    # Calls and outcomes go over a socket: in what ranks print, libraries write too, in the middle of a line.
+    # Calls and outcomes go over sockets: in what ranks print, libraries write too, in the middle of a line. Each rank
+    # sleeps on its own until the next call: in MPI it would take a processor from other tests.
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.starts = 0
         self._process: subprocess.Popen[str] | None = None
-        self._line: socket.socket | None = None
+        self._lines: list[socket.socket] = []  # by rank; the first one answers
 
     def __enter__(self) -> Workers:
         return self
@@ -66,11 +68,12 @@ class Workers:
         """
         if self._process is None:
             self._start()
-        assert self._process is not None and self._line is not None
+        assert self._process is not None
         name = function.__name__
         try:
-            self._line.settimeout(limit)
-            self._line.sendall(f"{json.dumps([function.__module__, name, arguments])}\n".encode())
+            for line in self._lines:
+                line.settimeout(limit)
+                line.sendall(f"{json.dumps([function.__module__, name, arguments])}\n".encode())
             answer = self._answers.readline()
         except TimeoutError:
             mpi_run.kill_session(self._process)
@@ -93,9 +96,10 @@ class Workers:
         process, self._process = self._process, None
         if process is None:
             return ""
-        if self._line is not None:
+        if self._lines:
             self._answers.close()
-            self._line.close()
+        while self._lines:
+            self._lines.pop().close()
         try:
             process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -124,17 +128,22 @@ class Workers:
                 text=True,
                 start_new_session=True,
             )
-            self._line = self._accept(server, self._process)
-        self._answers = self._line.makefile()
+            self._lines = self._accept(server, self._process)
+        self._answers = self._lines[0].makefile()
 
-    def _accept(self, server: socket.socket, process: subprocess.Popen[str]) -> socket.socket:
+    def _accept(self, server: socket.socket, process: subprocess.Popen[str]) -> list[socket.socket]:
         server.settimeout(0.2)
         end = time.monotonic() + _START
-        while process.poll() is None and time.monotonic() < end:
-            try:
-                return server.accept()[0]
-            except TimeoutError:
-                continue
+        found: dict[int, socket.socket] = {}
+        while len(found) < self.size and process.poll() is None and time.monotonic() < end:
+            with suppress(TimeoutError):
+                line = server.accept()[0]
+                line.settimeout(_START)
+                found[int.from_bytes(line.recv(4), "big")] = line
+        if len(found) == self.size:
+            return [found[rank] for rank in range(self.size)]
+        for line in found.values():
+            line.close()
         mpi_run.kill_session(process)
         raise CrashError(f"the ranks did not start, {self.stop()}")
 
@@ -147,24 +156,14 @@ def _serve(address: str) -> None:
 
     world = MPI.COMM_WORLD
     with socket.socket(socket.AF_UNIX) as line:
-        if world.rank == 0:
-            line.connect(address)
+        line.connect(address)
+        line.sendall(world.rank.to_bytes(4, "big"))
         calls = line.makefile("rw")
-        while call := _next(world, calls):
+        while call := calls.readline():
             outcomes = world.gather(_outcome(world, *json.loads(call)))
             if world.rank == 0:
                 calls.write(json.dumps(outcomes) + "\n")
                 calls.flush()
-
-
-def _next(world: Any, calls: TextIO) -> str:
-    """The next call, for all ranks; nothing at the end."""
-    call = calls.readline() if world.rank == 0 else ""
-    waiting, pause = world.Ibarrier(), 0.001
-    while not waiting.Test():  # asleep, longer the longer nothing comes: other ranks and tests need the processors
-        time.sleep(pause)
-        pause = min(1.01 * pause, 0.01)
-    return world.bcast(call)
 
 
 def _outcome(world: Any, module: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
