@@ -31,6 +31,7 @@ class JobRequest:
     :param settings: `key=value` for the case.
     :param options: more lines of the head, as the batch system takes them: "--account=x".
     :param setup: commands before the run, such as "module load openmpi".
+    :param pack: what `tailrace pack` wrote, from which the ranks start; None: from where this command is.
     """
 
     case: Path
@@ -43,6 +44,7 @@ class JobRequest:
     settings: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
+    pack: Path | None = None
 
     @property
     def ranks(self) -> int:

@@ -10,9 +10,11 @@ from pathlib import Path
 from tailrace.case.case import Case
 from tailrace.simulation.stop import STOPPED
 
-from .request import JobRequest, margin
+from .request import BatchError, JobRequest, margin
 from .systems import BatchSystem
 
+# One thread a rank: more would compete for the processors of the others.
+_THREADS = "export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1"
 _RESUME = """\
 # A job goes on from the newest checkpoint of the one before.
 newest() {{ ls -d {checkpoints}/step-*[0-9] 2>/dev/null | sort | tail -n 1; }}
@@ -40,7 +42,7 @@ def script(case: Case, job: JobRequest, system: BatchSystem, path: Path, notes: 
     lines = ["#!/bin/bash", *(f"{system.mark} {line}" for line in system.head(job, last))]
     lines += [f"{system.mark} {option}" for option in job.options]
     lines += [*(f"# {note}" for note in notes), "", f'cd "${{{system.here}:-.}}"']
-    lines += [*job.setup, *_environment(), ""]
+    lines += [*job.setup, *(_environment() if job.pack is None else _unpacked(job.pack, system)), _THREADS, ""]
     if stripes := _stripes(case, job):
         lines += [*stripes, ""]
     lines += _RESUME.format(checkpoints=shlex.quote(case.checkpoint.path)).splitlines()
@@ -50,10 +52,25 @@ def script(case: Case, job: JobRequest, system: BatchSystem, path: Path, notes: 
 
 
 def _environment() -> list[str]:
-    """The Python of this command, and one thread a rank: more would compete for the processors of the others."""
+    """The Python of this command."""
     activate = Path(sys.prefix) / "bin" / "activate"
-    found = [f". {shlex.quote(str(activate))}"] if activate.is_file() else []
-    return [*found, "export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1"]
+    return [f". {shlex.quote(str(activate))}"] if activate.is_file() else []
+
+
+def _unpacked(pack: Path, system: BatchSystem) -> list[str]:
+    """A copy of the program in the memory of each node, for this job."""
+    if not system.each_node:
+        raise BatchError(f"a script for {system.name} cannot unpack {pack} on each node; leave --pack out")
+    return [
+        "# Each node reads one file, and its ranks open no other of the program on a shared file system.",
+        f"export pack={shlex.quote(str(pack))} place=/dev/shm/tailrace-${system.number}",
+        f'on_each_node() {{ {system.each_node} sh -c "$1"; }}',
+        "remove() { on_each_node 'rm -rf \"$place\"'; }",
+        "remove",
+        "trap remove EXIT",
+        'on_each_node \'mkdir "$place" && tar -xf "$pack" -C "$place" && "$place/settle"\' || exit 1',
+        "export PATH=$place/bin:$PATH",
+    ]
 
 
 def _stripes(case: Case, job: JobRequest) -> list[str]:

@@ -16,12 +16,16 @@ class BatchSystem(ABC):
     :cvar mark: what a line of the head begins with.
     :cvar submit: the command that takes a script.
     :cvar here: the directory where the job was given, as a variable of the shell.
+    :cvar each_node: a command of the shell that runs what follows once on each node; "": there is none.
+    :cvar number: of the job, as a variable of the shell.
     """
 
     name: ClassVar[str]
     mark: ClassVar[str]
     submit: ClassVar[str]
     here: ClassVar[str]
+    each_node: ClassVar[str] = ""
+    number: ClassVar[str]
 
     @abstractmethod
     def head(self, job: JobRequest, margin: int) -> list[str]:
@@ -39,6 +43,7 @@ class Slurm(BatchSystem):
     """sbatch(1), srun(1) of Slurm."""
 
     name, mark, submit, here = "slurm", "#SBATCH", "sbatch", "SLURM_SUBMIT_DIR"
+    each_node, number = 'srun --ntasks-per-node=1 -n "$SLURM_JOB_NUM_NODES"', "SLURM_JOB_ID"
 
     def head(self, job: JobRequest, margin: int) -> list[str]:
         """A job that is begun again after the failure of a node goes on with its log and its newest checkpoint."""
@@ -57,6 +62,7 @@ class Pbs(BatchSystem):
     """qsub of PBS Professional and OpenPBS."""
 
     name, mark, submit, here = "pbs", "#PBS", "qsub", "PBS_O_WORKDIR"
+    number = "PBS_JOBID"
 
     def head(self, job: JobRequest, margin: int) -> list[str]:
         """One log for output and errors; see `Slurm.head`."""

@@ -47,6 +47,9 @@ def job(
     beside_ranks: Annotated[
         int | None, typer.Option("--beside-ranks", min=1, help="Its ranks; by default a sixteenth of all.")
     ] = None,
+    pack: Annotated[
+        Path | None, typer.Option("--pack", metavar="FILE", help="What tailrace pack wrote: each node unpacks it.")
+    ] = None,
     overrides: Annotated[
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the case; repeatable.")
     ] = [],  # noqa: B006
@@ -70,6 +73,8 @@ def job(
     for key, value in (("--time", time), ("--ranks-per-node", each)):
         if not value:
             fail(f"{key}: expected, and not given")
+    if pack is not None and not pack.is_file():
+        fail(f"--pack {pack}: there is no such file; tailrace pack {pack} writes it")
     assert each is not None
     kind = SYSTEMS[_system(system)]
     case = _case(path, overrides)
@@ -88,7 +93,7 @@ def job(
         assert nodes is not None
         request = JobRequest(
             path, nodes, each, seconds, name or case.case.name, tuple(beside), of_analysis(nodes), tuple(overrides),
-            tuple(option), tuple(setup),
+            tuple(option), tuple(setup), pack,
         ).checked(case)  # fmt: skip
         told = [] if pace is None else [pace.told(case, request)]
         words = shlex.join(["tailrace", *sys.argv[1:]])

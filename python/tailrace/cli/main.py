@@ -33,6 +33,7 @@ from .flags import flags
 from .job import job
 from .live import live
 from .new import new
+from .pack import pack
 from .ranks import started
 from .render import render
 
@@ -197,6 +198,9 @@ app.command()(advise)
 
 
 app.command()(job)
+
+
+app.command()(pack)
 
 
 @app.command()

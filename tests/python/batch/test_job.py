@@ -89,7 +89,7 @@ def test_what_slurm_is_asked_for(place):
 def test_every_script_passes_its_own_check(place, system, beside):
     case, _ = read_case(place / "small.toml")
     request = JobRequest(
-        Path("small.toml"), 4, 8, 7200, "a job", beside, 2 if beside else 0, ("time.steps=9",), (), ()
+        Path("small.toml"), 4, 8, 7200, "a job", beside, 2 if beside else 0, ("time.steps=9",)
     ).checked(case)
     text = script(case, request, SYSTEMS[system], Path("a b.sh"))
     assert [one for one in check(text, place) if one.state == "error"] == [], text
@@ -210,6 +210,17 @@ def test_nodes_by_measured_steps(place):
     assert "give --nodes" in said
 
 
+def test_ranks_that_start_from_a_pack(place):
+    (place / "a b.tar").write_text("")
+    said = job("small.toml", *USUAL, "--system", "slurm", "--pack", "a b.tar")
+    text = (place / "small.slurm").read_text()
+    assert "wrote small.slurm" in said and check(text, place) == []
+    assert "export pack='a b.tar' place=/dev/shm/tailrace-$SLURM_JOB_ID" in text and "bin/activate" not in text
+    assert "no such file; tailrace pack none.tar" in job("small.toml", *USUAL, "--pack", "none.tar", code=2)
+    assert "leave --pack out" in job("small.toml", *USUAL, "--system", "pbs", "--pack", "a b.tar", code=2)
+    assert not (place / "small.pbs").exists()
+
+
 def test_results_without_steps(place):
     results(place / "r.jsonl", ("periodic", 2, (0.03,), {"precision": "float32"}))
     said = job("small.toml", *USUAL, "--system", "pbs", "--measured", "r.jsonl", code=2)
@@ -304,6 +315,27 @@ def test_a_job_without_signals_is_stopped_by_the_clock(slurm, monkeypatch):
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 0, out
     assert (slurm / "submitted").read_text() == "small.pbs\n", out
+
+
+def test_a_job_unpacks_the_program_on_each_node_and_removes_it(slurm, monkeypatch):
+    """A pack that only calls the program of this environment, and notes that it did."""
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "1")
+    monkeypatch.setenv("SLURM_JOB_ID", f"test-{os.getpid()}")
+    content = slurm / "content"
+    (content / "bin").mkdir(parents=True)
+    for name, text in (
+        ("settle", 'cd "$(dirname "$0")" && touch settled'),
+        ("bin/tailrace", f'echo "$0" >> "{slurm}/used"; exec "{sys.executable}" -m tailrace.cli "$@"'),
+    ):
+        (content / name).write_text(f"#!/bin/sh\n{text}\n")
+        (content / name).chmod(stat.S_IRWXU)
+    subprocess.run(["tar", "-cf", "a b.tar", "-C", content, "."], check=True)
+    job("small.toml", *USUAL, "--system", "slurm", "--pack", "a b.tar", "--set", "time.steps=4")
+    process = begin("small.slurm")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    node = Path(f"/dev/shm/tailrace-test-{os.getpid()}")
+    assert set(lines(slurm / "used")) == {f"{node}/bin/tailrace"} and not node.exists(), out
 
 
 def test_a_job_that_fails_is_not_given_again(slurm):
