@@ -31,6 +31,14 @@ def test_few_cases(program: str, cases: int):
     assert folders() == before
 
 
+def test_few_faults():
+    """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
+    command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "150"]
+    result = subprocess.run(command, env=mpi_run.environment(), capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert ": 0 findings" in result.stdout
+
+
 def test_a_finding_is_reported(tmp_path: Path):
     """A worker that crashes, hangs or fails is a finding each, and the other cases go on."""
     program = tmp_path / "fuzz_nothing.py"

@@ -5,13 +5,9 @@ A program of its own, in which the library of faults is preloaded, makes one cal
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from helpers.harness import mpi_run
-from helpers.harness.injection import FUZZ, run
+from helpers.harness.injection import run
 
 GONE = """
 from mpi4py import MPI
@@ -489,13 +485,3 @@ if comm.rank == 0:
 
 def test_one_rank_has_too_few_descriptors_for_a_common_opening(tmp_path, library):
     assert run(library, tmp_path, FEW_DESCRIPTORS, 2) == "3 [1, 2]\n"
-
-
-def test_few_tries(library):
-    """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
-    command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "60"]
-    result = subprocess.run(
-        command, env=mpi_run.environment(), capture_output=True, text=True, timeout=300, check=False
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert ": 0 findings" in result.stdout
