@@ -34,7 +34,7 @@ def test_few_cases(program: str, cases: int):
 def test_few_faults():
     """The command of the campaign finds nothing in one engine; a setting on two ranks, some calls of each kind."""
     command = [sys.executable, FUZZ / "inject_faults.py", "--only", "sion-files", "--ranks", "2", "--stride", "150"]
-    result = subprocess.run(command, env=mpi_run.environment(), capture_output=True, text=True, timeout=600)
+    result = subprocess.run(command, env=mpi_run.environment(), capture_output=True, text=True, timeout=280)
     assert result.returncode == 0, result.stdout + result.stderr
     assert ": 0 findings" in result.stdout
 
