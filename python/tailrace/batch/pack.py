@@ -54,19 +54,20 @@ class Pack:
     elsewhere: tuple[Path, ...]
 
 
-def pack(path: Path, also: Sequence[str] = ()) -> Pack:
+def pack(path: Path, also: Sequence[str] = (), *, bare: bool = False) -> Pack:
     """Write the pack as a whole or not at all. Local.
 
     Unpacked into a folder, and settled there by its `settle`, it has `bin/tailrace` and `bin/python`.
 
     :param path: of the file, a tar archive; nothing must be there.
     :param also: names of further installed packages that scripts import; those that they need go along.
+    :param bare: without the packages for pictures, pages, dask and Darshan.
     :raises PackError: a package is not installed, or this one is installed in place, from its sources.
     :raises InputError: something is there.
     """
     refuse_existing(path)
-    inside = dict(_packages(also))
-    with drafted(path) as draft, tarfile.open(draft, "w") as tar:
+    inside = dict(_packages(also, () if bare else _EXTRAS))
+    with drafted(path) as draft, tarfile.open(draft, "w", dereference=True) as tar:
         for name, file in [*_base(), *inside.items()]:
             tar.add(file, f"./{name}", recursive=False, filter=_plain)
         _add_program(tar, "settle", _SETTLE)
@@ -102,16 +103,16 @@ def _below(root: Path) -> Iterator[Path]:
             yield entry
 
 
-def _packages(also: Sequence[str]) -> Iterator[tuple[PurePosixPath, Path]]:
+def _packages(also: Sequence[str], extras: Sequence[str]) -> Iterator[tuple[PurePosixPath, Path]]:
     """The files of this package, of those that it needs, and of the wanted ones with theirs."""
-    for found in _needed(["tailrace", *also]):
+    for found in _needed(["tailrace", *also], extras):
         for file in found.files or ():
             place = Path(str(found.locate_file(file)))
             if ".." not in file.parts and place.is_file():
                 yield PurePosixPath("lib", _PYTHON, "site-packages", *file.parts), place
 
 
-def _needed(names: Sequence[str]) -> list[metadata.Distribution]:
+def _needed(names: Sequence[str], extras: Sequence[str]) -> list[metadata.Distribution]:
     """The packages of these names, and all that they need and that is installed."""
     wanted, found = list(names), dict[str, metadata.Distribution]()
     for name in wanted:  # grows
@@ -128,7 +129,7 @@ def _needed(names: Sequence[str]) -> list[metadata.Distribution]:
             continue  # it is for another system or Python, or is an extra that is not installed
         for line in found[key].requires or ():
             extra = re.search(r"extra\s*==\s*['\"]([\w-]+)", line)
-            if extra is None or (key == "tailrace" and extra[1] in _EXTRAS):
+            if extra is None or (key == "tailrace" and extra[1] in extras):
                 wanted.append(re.match(r"[\w.-]+", line)[0])  # type: ignore[index]
     ours = found["tailrace"]
     if not any(file.name == "core.py" and file.parts[0] == "tailrace" for file in ours.files or ()):

@@ -19,6 +19,7 @@ def pack(
         list[str],
         typer.Option("--also", metavar="PACKAGE", help="One more package, with all that it needs; repeatable."),
     ] = [],  # noqa: B006
+    bare: Annotated[bool, typer.Option("--bare", help="Without the packages for pictures, pages and dask.")] = False,
 ) -> None:
     """Put the program and its Python into one file, which each node of a job unpacks into its memory.
 
@@ -29,7 +30,7 @@ def pack(
     from tailrace.core import Error
 
     try:
-        packed = write(path, also)
+        packed = write(path, also, bare=bare)
     except (Error, PackError) as error:
         fail(error)
     except OSError as error:

@@ -31,7 +31,7 @@ def place(tmp_path_factory):
     if IN_PLACE:
         pytest.skip("the package is installed in place, from its sources")
     folder = tmp_path_factory.mktemp("pack")
-    done = CliRunner().invoke(app, ["pack", str(folder / "tailrace.tar")])
+    done = CliRunner().invoke(app, ["pack", str(folder / "tailrace.tar"), "--bare", "--also", "xxhash"])
     assert done.exit_code == 0 and "/dev/shm/tailrace/settle" in done.output, done.output
     yield folder
     shutil.rmtree(folder)

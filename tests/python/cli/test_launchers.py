@@ -51,7 +51,7 @@ def test_ranks_of_srun_are_not_started_again(monkeypatch):
 
 
 def program(folder, name, text="#!/bin/sh\n"):
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
     (folder / name).chmod(stat.S_IRWXU)
     return str(folder / name)
@@ -93,6 +93,15 @@ def test_ranks_that_cannot_be_seen_are_asked_at_once_and_again(monkeypatch):
         now[0] += seconds
         request.make()
         assert len(sent) == times
+
+
+def test_a_launcher_is_called_where_it_is(monkeypatch, tmp_path):
+    """Open MPI refuses to be called as /bin/mpiexec where /bin leads to /usr/bin: it has no folder above."""
+    program(tmp_path / "usr" / "bin", "mpiexec", "#!/bin/sh\necho 'mpiexec (OpenRTE) 4.1.4'\n")
+    (tmp_path / "bin").symlink_to("usr/bin")
+    monkeypatch.delenv("TAILRACE_MPIEXEC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert launcher.find().words == (str(tmp_path / "usr" / "bin" / "mpiexec"),)
 
 
 def test_a_rank_outlives_a_request_that_comes_too_early_or_too_late(tmp_path):

@@ -92,6 +92,8 @@ def find() -> Launcher:
             "-n needs mpiexec, or srun in a job of Slurm, and neither is on the PATH; install MPI or set "
             "TAILRACE_MPIEXEC to it"
         )
+    # Open MPI takes the folder above that of its program as its own, and has none above /bin, which leads to /usr/bin.
+    found = str(Path(found).parent.resolve() / Path(found).name)
     return Launcher((found,), _kind(found))
 
 
