@@ -16,8 +16,8 @@ class BatchSystem(ABC):
     :cvar mark: what a line of the head begins with.
     :cvar submit: the command that takes a script.
     :cvar here: the directory where the job was given, as a variable of the shell.
-    :cvar each_node: a command of the shell that runs what follows once on each node; "": there is none.
-    :cvar number: of the job, as a variable of the shell.
+    :cvar each_node: a command of the shell that starts what follows on each node, one process there; "": there is none.
+    :cvar number: of the job, as a variable of the shell; only where there is `each_node`.
     """
 
     name: ClassVar[str]
@@ -25,7 +25,7 @@ class BatchSystem(ABC):
     submit: ClassVar[str]
     here: ClassVar[str]
     each_node: ClassVar[str] = ""
-    number: ClassVar[str]
+    number: ClassVar[str] = ""
 
     @abstractmethod
     def head(self, job: JobRequest, margin: int) -> list[str]:
@@ -62,7 +62,6 @@ class Pbs(BatchSystem):
     """qsub of PBS Professional and OpenPBS."""
 
     name, mark, submit, here = "pbs", "#PBS", "qsub", "PBS_O_WORKDIR"
-    number = "PBS_JOBID"
 
     def head(self, job: JobRequest, margin: int) -> list[str]:
         """One log for output and errors; see `Slurm.head`."""
