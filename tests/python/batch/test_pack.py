@@ -9,6 +9,7 @@ import tarfile
 from importlib import metadata
 from importlib.metadata import PackagePath
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -105,8 +106,12 @@ def test_a_package_that_is_not_there(tmp_path):
 
 
 def test_a_package_in_place_is_not_packed(tmp_path, monkeypatch):
-    """Its list of files has links to the sources only."""
-    monkeypatch.setattr(metadata.Distribution, "files", [PackagePath("_tailrace_editable.py")])
+    """Its list of files has links to the sources only.
+
+    The class of what `distribution` returns is another one where the package importlib_metadata was imported.
+    """
+    linked = SimpleNamespace(requires=[], files=[PackagePath("_tailrace_editable.py")])
+    monkeypatch.setattr(metadata, "distribution", lambda name: linked)
     with pytest.raises(PackError, match="installed in place"):
         pack(tmp_path / "x.tar")
     assert list(tmp_path.iterdir()) == []
