@@ -4,8 +4,8 @@
 #   tools/build_adios2.sh [PYTHON]   PYTHON is an interpreter with pip; it only fetches the source distribution
 #   tools/build_adios2.sh --prefix   only print the prefix (the build is complete if the prefix has a file .complete)
 #
-# The prefix depends on the ADIOS2 version, its options, our changes (patch_adios2.py), MPI and HDF5. If one of them
-# changes, ADIOS2 is built again.
+# The prefix depends on the ADIOS2 version, its options, our changes (patch_adios2.py), the compilers (CC and CXX), MPI
+# and HDF5. If one of them changes, ADIOS2 is built again.
 # The cache folder is ~/.cache/tailrace, or TAILRACE_CACHE.
 set -euo pipefail
 
@@ -30,9 +30,10 @@ options=(
   -DHDF5_PREFER_PARALLEL=ON
 )
 
+compilers=$(${CC:-cc} --version 2>/dev/null | head -n 1; ${CXX:-c++} --version 2>/dev/null | head -n 1) || true
 mpi=$(mpicxx --version 2>/dev/null | head -n 1; mpirun --version 2>/dev/null | head -n 1) || true
 hdf5=$(h5pcc -showconfig 2>/dev/null | sed -n 's/.*HDF5 Version: *//p') || true
-key=$(printf '%s\n' "$version" "${options[@]}" "$mpi" "$hdf5" "$(uname -m)" "$(sha256sum <"$patch")" | sha256sum | cut -c1-12)
+key=$(printf '%s\n' "$version" "${options[@]}" "$compilers" "$mpi" "$hdf5" "$(uname -m)" "$(sha256sum <"$patch")" | sha256sum | cut -c1-12)
 prefix=$cache/adios2-$version-$key
 if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
   echo "$prefix"

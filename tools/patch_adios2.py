@@ -220,11 +220,18 @@ CHANGES = [
     (BP4, "auto itStep = std::next(indices.begin(), stepsStart);", 2, NTH.format("stepsStart")),
     (BP4, "auto itStep = std::next(indices.begin(), blockInfo.StepsStart);", 1, NTH.format("blockInfo.StepsStart")),
 ]  # fmt: skip
-# What we do not need takes a minute of the compiler: the server of remote files, and the tools but bpls.
+# What we do not need takes a minute of the compiler: the server of remote files, the interface of C, and the tools but
+# bpls, which is compiled fast.
 LEFT_OUT = [
     ("source/adios2/toolkit/remote/CMakeLists.txt", "if (NOT ADIOS2_USE_PIP)", 1, "if (FALSE)"),
-    ("source/utils/CMakeLists.txt", "# ADIOS_REORGANIZE", 1, "return()"),
-]
+    (
+        "source/utils/CMakeLists.txt", "# ADIOS_REORGANIZE", 1,
+        "set_source_files_properties(./bpls/bpls.cpp PROPERTIES COMPILE_OPTIONS -O0)\nreturn()",
+    ),
+    ("source/adios2/CMakeLists.txt", "set(maybe_adios2_c_mpi adios2_c_mpi)", 1, "set(maybe_adios2_c_mpi)"),
+    ("source/adios2/CMakeLists.txt", "${maybe_adios2_c_mpi} adios2_c", 1, ""),
+    ("bindings/CMakeLists.txt", "add_subdirectory(C)", 1, ""),
+]  # fmt: skip
 # Most of the time of the compiler goes into the headers that 150 sources share, so that it takes several at once. These
 # sources cannot be beside others, and one header lacks its guard.
 UNITY = """
@@ -234,7 +241,7 @@ set_source_files_properties(${apart} helper/adiosString.cpp engine/bp5/BP5Reader
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 """
 UNITY_OF_BINDINGS = """
-set_target_properties(adios2_{} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+set_target_properties(adios2_cxx PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 set_source_files_properties(adios2/cxx/Variable.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 """
 UNGUARDED = "source/adios2/operator/OperatorFactory.h"
@@ -254,9 +261,8 @@ def main(source: Path) -> str | None:
         path.write_text("\n".join(lines), encoding="utf-8")
     with (source / "source/adios2/CMakeLists.txt").open("a", encoding="utf-8") as file:
         file.write(UNITY)
-    for folder, target in (("C", "c"), ("CXX", "cxx")):
-        with (source / "bindings" / folder / "CMakeLists.txt").open("a", encoding="utf-8") as file:
-            file.write(UNITY_OF_BINDINGS.format(target))
+    with (source / "bindings/CXX/CMakeLists.txt").open("a", encoding="utf-8") as file:
+        file.write(UNITY_OF_BINDINGS)
     header = source / UNGUARDED
     header.write_text("#pragma once\n" + header.read_text(encoding="utf-8"), encoding="utf-8")
     return None

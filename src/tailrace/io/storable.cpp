@@ -1,6 +1,7 @@
 #include <tailrace/io/storable.hpp>
 
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace {
 /// Text is stored as JSON too, which must be UTF-8.
 bool is_utf8(const std::string &text) {
   try {
-    return !nlohmann::json(text).dump().empty();
+    return !valid_json_text(nlohmann::json(text)).empty();
   } catch (const nlohmann::json::type_error &) {
     return false;
   }

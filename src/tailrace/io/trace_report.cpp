@@ -1,5 +1,6 @@
 #include <tailrace/io/trace_report.hpp>
 
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
 
 #include <fmt/format.h>
@@ -42,21 +43,19 @@ void write_together(const std::string &file, const std::string &ours, const Comm
 
 void write_chrome_trace(const std::string &file, const std::string &title, const Trace &trace,
                         const Communicator &comm) {
-  std::string lines = json{{"name", "process_name"},
-                           {"ph", "M"},
-                           {"pid", comm.rank()},
-                           {"args", {{"name", fmt::format("rank {}: {}", comm.rank(), title)}}}}
-                          .dump();
+  std::string lines = valid_json_text(json{{"name", "process_name"},
+                                           {"ph", "M"},
+                                           {"pid", comm.rank()},
+                                           {"args", {{"name", fmt::format("rank {}: {}", comm.rank(), title)}}}});
   for (const auto &event : trace.events())
-    lines += ",\n" + json{{"name", name_of(event.phase)},
-                          {"cat", "io"},
-                          {"ph", "X"},
-                          {"ts", 1e6 * event.begin},
-                          {"dur", 1e6 * event.seconds},
-                          {"pid", comm.rank()},
-                          {"tid", event.background ? 1 : 0},
-                          {"args", {{"step", event.step}, {"bytes", event.bytes}}}}
-                         .dump();
+    lines += ",\n" + valid_json_text(json{{"name", name_of(event.phase)},
+                                          {"cat", "io"},
+                                          {"ph", "X"},
+                                          {"ts", 1e6 * event.begin},
+                                          {"dur", 1e6 * event.seconds},
+                                          {"pid", comm.rank()},
+                                          {"tid", event.background ? 1 : 0},
+                                          {"args", {{"step", event.step}, {"bytes", event.bytes}}}});
   write_together(file, lines, comm, [](const std::vector<std::string> &all) {
     return fmt::format("{{\"traceEvents\":[\n{}\n]}}\n", fmt::join(all, ",\n"));
   });

@@ -230,7 +230,7 @@ void AdiosHdf5Engine::write(const Block &block) {
 StepMetadata AdiosHdf5Engine::metadata_of_root(const StepMetadata &metadata) const {
   Scalars scalars;
   for (const auto &[name, value] :
-       scalars_from_json(json::parse(request_.comm.broadcast(scalars_to_json(metadata.scalars).dump(), 0))))
+       scalars_from_json(parse_json(request_.comm.broadcast(valid_json_text(scalars_to_json(metadata.scalars)), 0))))
     if (value != Scalar(std::string()))
       scalars[name_in_file(name)] = value;
   return {std::move(scalars), ""};
@@ -267,8 +267,8 @@ void AdiosHdf5Engine::end_step(const StepMetadata &metadata) {
   {
     const Span span(*request_.trace, Phase::write);
     const h5::Quiet quiet;
-    const auto texts = static_cast<std::int64_t>(scalars_to_json(everyones.scalars).dump().size() +
-                                                 attributes_to_json(attributes()).dump().size());
+    const auto texts = static_cast<std::int64_t>(valid_json_text(scalars_to_json(everyones.scalars)).size() +
+                                                 valid_json_text(attributes_to_json(attributes())).size());
     reserve(2 * texts + around * static_cast<std::int64_t>(4 + everyones.scalars.size() + attributes().size()));
     meet("write", [&] {
       output_.end_step(engine_, info, everyones, true);

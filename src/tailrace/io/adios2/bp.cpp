@@ -214,7 +214,7 @@ void BpEngine::begin_step(const StepInfo &step) {
     if (root())
       index_bytes_ = bp::size_of_index(request_.path);
     if (root() && is_bp4())
-      sizes_ = json(bp::data_sizes(request_.path)).dump();
+      sizes_ = valid_json_text(json(bp::data_sizes(request_.path)));
     translate("begin a step of " + request_.path, [&] { engine_.BeginStep(); });
   });
 }
@@ -256,7 +256,7 @@ void BpEngine::reserve_rest(const StepMetadata &metadata) const {
   std::int64_t texts = 0, numbers = variables_ * request_.comm.size();
   if (root()) {
     texts = static_cast<std::int64_t>(metadata.checksums.size() + sizes_.size() +
-                                      attributes_to_json(attributes_).dump().size());
+                                      valid_json_text(attributes_to_json(attributes_)).size());
     for (const auto &[name, value] : metadata.scalars) {
       const auto *text = std::get_if<std::string>(&value);
       texts += static_cast<std::int64_t>(name.size() + (text ? text->size() : 0));

@@ -166,7 +166,7 @@ Found prepare(const std::string &kind, const OpenRequest &request) {
       return;
     found = prepare_alone(kind, request);
     attributes = json_text(attributes_to_json(found.attributes));
-    names = json(found.kinds).dump();
+    names = valid_json_text(json(found.kinds));
   });
   found.steps = comm.broadcast(std::move(found.steps), 0);
   found.numbers = comm.broadcast(std::move(found.numbers), 0);

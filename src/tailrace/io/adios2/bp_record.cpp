@@ -43,7 +43,7 @@ bool is_bp_name(const std::string &name) {
 }
 
 std::string checksum_of(const json &record) {
-  const std::string text = record.dump();
+  const std::string text = valid_json_text(record);
   RunningChecksum sum;
   sum.add(text.data(), text.size());
   return sum.text();
@@ -137,7 +137,7 @@ void BpRecord::write(const Attributes &attributes) noexcept {
     }
     const json record{{"sizes", sizes}, {"checksums", checksums}, {"attributes", attributes_to_json(attributes)}};
     const json file{{"version", record_version}, {"checksum", checksum_of(record)}, {"record", record}};
-    replace_file(record_path(directory_), file.dump(), sync_);
+    replace_file(record_path(directory_), valid_json_text(file), sync_);
   } catch (const std::exception &) {
     remove_bp_record(directory_);
   }

@@ -124,10 +124,10 @@ void Output::put_value(adios2::Engine &engine, const std::string &name, const Sc
 std::string Output::checksums_of_lossless(const std::string &checksums) const {
   if (lossy_.empty() || checksums.empty())
     return checksums;
-  json all = json::parse(checksums);
+  json all = parse_json(checksums);
   for (const auto &name : lossy_)
     all.erase(name);
-  return all.dump();
+  return valid_json_text(all);
 }
 
 void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root) {
@@ -139,7 +139,7 @@ void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMe
   if (!metadata.checksums.empty())
     put_text(engine, checksums_name, checksums_of_lossless(metadata.checksums), root);
   if (!lists_.empty()) // ADIOS2 does not store a variable without values
-    put_text(engine, lists_name, lists_to_json(lists_).dump(), root);
+    put_text(engine, lists_name, valid_json_text(lists_to_json(lists_)), root);
 }
 
 void Output::define_attributes(const Attributes &attributes, const std::optional<GridDescription> &grid,

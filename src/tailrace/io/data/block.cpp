@@ -1,6 +1,7 @@
 #include <tailrace/io/data/block.hpp>
 
 #include <tailrace/grid/box_copy.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -209,7 +210,7 @@ void check_name(const std::string &name) {
   };
   if (!name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), plain))
     return;
-  const std::string shown = nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string shown = json_text(nlohmann::json(name));
   throw InputError(fmt::format("'{}' cannot name a variable: expected letters, digits, '_', '-' and '.', the first one "
                                "no '.'",
                                shown.substr(1, shown.size() - 2)));

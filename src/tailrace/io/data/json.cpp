@@ -48,6 +48,8 @@ json parse_json(std::string_view text) {
   return json::parse(text);
 }
 
+std::string valid_json_text(const json &value) { return value.dump(); }
+
 std::string json_text(const json &value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::int64_t whole_number(const json &value) {

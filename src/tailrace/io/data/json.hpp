@@ -17,7 +17,10 @@ namespace tailrace::io {
 /// The value of a text of JSON. All JSON that is read comes through here: values nested deeper than 64 times are an
 /// error, because the library copies and writes them recursively and would overflow the stack.
 nlohmann::json parse_json(std::string_view text);
-/// The text of a value, also of one with texts that are no UTF-8, for which nlohmann::json::dump throws.
+/// The text of a value; a nlohmann::json::type_error for one with texts that are no UTF-8. In all other files this and
+/// parse_json take the place of the library's own, which each of them would compile anew in seconds.
+std::string valid_json_text(const nlohmann::json &value);
+/// The same, also of a value with texts that are no UTF-8: it shows what is not with a mark.
 std::string json_text(const nlohmann::json &value);
 
 /// A whole number. The library would take any number, and cut it off: its behaviour is undefined where no int64 holds

@@ -95,10 +95,10 @@ std::vector<std::string> verify_step(const StepSource &source, const Communicato
   });
   json all = json::array();
   for (const auto &text : comm.gather(json_text(ours), 0)) {
-    const json part = json::parse(text);
+    const json part = parse_json(text);
     all.insert(all.end(), part.begin(), part.end());
   }
-  return json::parse(comm.broadcast(all.dump(), 0)).get<std::vector<std::string>>();
+  return parse_json(comm.broadcast(valid_json_text(all), 0)).get<std::vector<std::string>>();
 }
 
 std::vector<std::string> unchecked_variables(const StepSource &source, std::size_t position) {

@@ -126,7 +126,7 @@ void MpiioEngine::try_hints() {
     throw;
   }
   remove();
-  taken = json::parse(request_.comm.broadcast(json(taken).dump(), 0))
+  taken = parse_json(request_.comm.broadcast(valid_json_text(json(taken)), 0))
               .get<Hints>(); // the library may report other hints on each rank
   std::vector<std::string> all;
   for (const auto &[name, value] : taken)

@@ -64,9 +64,9 @@ void SidecarEngine::open() {
 
 /// Sends what rank 0 read to all ranks: the header, and where the lines of the steps are.
 void SidecarEngine::share() {
-  header_ = json::parse(request_.comm.broadcast(header_.dump(), 0));
-  attributes_ = json::parse(request_.comm.broadcast(attributes_.dump(), 0));
-  damage_ = json::parse(request_.comm.broadcast(json_text(damage_), 0)).get<std::vector<std::string>>();
+  header_ = parse_json(request_.comm.broadcast(valid_json_text(header_), 0));
+  attributes_ = parse_json(request_.comm.broadcast(valid_json_text(attributes_), 0));
+  damage_ = parse_json(request_.comm.broadcast(json_text(damage_), 0)).get<std::vector<std::string>>();
   entries_ = request_.comm.broadcast(std::move(entries_), 0);
 }
 
@@ -182,7 +182,7 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
     if (request_.comm.rank() != 0)
       return;
     step_["scalars"] = scalars_to_json(metadata.scalars);
-    const json sums = metadata.checksums.empty() ? json::object() : json::parse(metadata.checksums);
+    const json sums = metadata.checksums.empty() ? json::object() : parse_json(metadata.checksums);
     for (auto &variable : step_["variables"])
       if (const auto found = sums.find(variable.at("name").get<std::string>()); found != sums.end())
         variable["checksums"] = *found;

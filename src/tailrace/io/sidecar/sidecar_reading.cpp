@@ -47,8 +47,8 @@ void SidecarEngine::check_step(const json &step) const {
 }
 
 IoError SidecarEngine::damaged(const json &step, const std::exception &error) const {
-  return IoError(
-      fmt::format("cannot read {}: step {} is damaged ({})", log_.path(), step.at("index").dump(), error.what()));
+  return IoError(fmt::format("cannot read {}: step {} is damaged ({})", log_.path(), valid_json_text(step.at("index")),
+                             error.what()));
 }
 
 void SidecarEngine::load() {
@@ -196,7 +196,7 @@ std::string SidecarEngine::checksums(std::size_t step) const {
   for (const auto &variable : line(step).at("variables"))
     if (variable.contains("checksums"))
       sums[variable.at("name").get<std::string>()] = variable.at("checksums");
-  return sums.dump();
+  return valid_json_text(sums);
 }
 
 const json &SidecarEngine::stored(std::size_t step, const std::string &variable) const {

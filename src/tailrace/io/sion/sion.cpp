@@ -91,9 +91,9 @@ void SionEngine::check(const json &described, const VariableInfo &variable) cons
 /// The JSON of every rank, on all ranks. Collective.
 std::vector<json> SionEngine::everyones(const json &ours) const {
   json all = json::array();
-  for (const auto &text : request_.comm.gather(ours.dump(), 0))
-    all.push_back(json::parse(text));
-  return json::parse(request_.comm.broadcast(all.dump(), 0)).get<std::vector<json>>();
+  for (const auto &text : request_.comm.gather(valid_json_text(ours), 0))
+    all.push_back(parse_json(text));
+  return parse_json(request_.comm.broadcast(valid_json_text(all), 0)).get<std::vector<json>>();
 }
 
 /// The size of which chunks are multiples, if the user set none: the memory page, or for large chunks the huge page,

@@ -321,7 +321,7 @@ void SstWriter::give(const StreamStep &step) {
     if (!root())
       return;
     gate_->ledger().give(step.info);
-    output_.put_text(engine_, sst_series_name, describe_series(step).dump(), true);
+    output_.put_text(engine_, sst_series_name, valid_json_text(describe_series(step)), true);
     output_.end_step(engine_, step.info, step.metadata, true);
   });
   const Span span(*request_.trace, Phase::wait);

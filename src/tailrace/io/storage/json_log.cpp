@@ -29,7 +29,7 @@ std::string sum_of(std::string_view text) {
 } // namespace
 
 std::string checked_line(const json &object) {
-  const std::string text = object.dump();
+  const std::string text = valid_json_text(object);
   return fmt::format("[\"{}\",{}]", sum_of(text), text);
 }
 

@@ -1,5 +1,6 @@
 #include <tailrace/io/storage/replaced_series.hpp>
 
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/storage/files.hpp>
 #include <tailrace/support/error.hpp>
 
@@ -90,7 +91,7 @@ std::vector<ReplacedSeries::Move> ReplacedSeries::moves() const {
 
 void ReplacedSeries::write_record(const char *state) const {
   const json record{{"tailrace", kind}, {"state", state}, {"beside", beside_}, {"names", names_}};
-  replace_file(record_, record.dump(), sync_);
+  replace_file(record_, valid_json_text(record), sync_);
 }
 
 void ReplacedSeries::read_record(std::string &state) {
@@ -98,7 +99,7 @@ void ReplacedSeries::read_record(std::string &state) {
   if (text.find_first_not_of('\0') == std::string::npos) // of a power failure, before anything was renamed
     return;
   try {
-    const json record = json::parse(text);
+    const json record = parse_json(text);
     state = record.at("state");
     beside_ = record.at("beside").get<std::vector<std::string>>();
     names_ = record.at("names").get<std::vector<std::string>>();

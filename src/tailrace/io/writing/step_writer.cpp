@@ -1,6 +1,7 @@
 #include <tailrace/io/writing/step_writer.hpp>
 
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 
 namespace tailrace::io {
 
@@ -53,12 +54,12 @@ void StepWriter::write(Block block, Type given) {
 
 std::string StepWriter::gather_checksums() const {
   json all = json::object();
-  for (const auto &text : comm_.gather(checksums_.dump(), 0)) {
-    const json ours = json::parse(text);
+  for (const auto &text : comm_.gather(valid_json_text(checksums_), 0)) {
+    const json ours = parse_json(text);
     for (const auto &[name, sum] : ours.items())
       all[name].push_back(sum);
   }
-  return all.dump();
+  return valid_json_text(all);
 }
 
 void StepWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {

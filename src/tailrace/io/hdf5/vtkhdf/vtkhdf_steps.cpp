@@ -31,7 +31,7 @@ json to_json(const Step &step) {
           {"scalars", scalars_to_json(step.scalars)},
           {"variables", variables},
           {"lists", lists},
-          {"checksums", step.checksums.empty() ? json::object() : json::parse(step.checksums)}};
+          {"checksums", step.checksums.empty() ? json::object() : parse_json(step.checksums)}};
 }
 
 Step from_json(const json &record, const Contents &contents) {
@@ -48,7 +48,7 @@ Step from_json(const json &record, const Contents &contents) {
                               true});
     check_shape(step.variables.back().name, step.variables.back().shape, true);
   }
-  step.checksums = record.at("checksums").dump();
+  step.checksums = valid_json_text(record.at("checksums"));
   return step;
 }
 

@@ -71,7 +71,7 @@ std::vector<json> LineSocket::take() {
 void LineSocket::send(const json &line) {
   if (!open())
     return;
-  const std::string bytes = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string bytes = json_text(line) + "\n";
   ssize_t sent = 0;
   do
     sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -87,7 +87,7 @@ void ContactFile::claim(const Record &record) const {
                    {"hosts", record.hosts},
                    {"listens", record.listens},
                    {"listens_at", record.listens_at}};
-  replace_file(record_, about.dump() + "\n", false, 0600); // it holds the token
+  replace_file(record_, valid_json_text(about) + "\n", false, 0600); // it holds the token
 }
 
 void ContactFile::protect() const noexcept { ::chmod(file_.c_str(), 0600); }

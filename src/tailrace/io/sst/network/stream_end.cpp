@@ -1,5 +1,6 @@
 #include <tailrace/io/sst/network/stream_end.hpp>
 
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/sst/network/host.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/process_identity.hpp>
@@ -21,8 +22,8 @@ StreamEnd StreamEnd::gather(const Communicator &comm) {
   const json own{{"host", this_process().host}, {"process", this_process().pid}, {"addresses", own_addresses()}};
   StreamEnd end;
   std::set<std::string> addresses;
-  for (const std::string &text : comm.gather(own.dump(-1, ' ', false, json::error_handler_t::replace), 0)) {
-    const json one = json::parse(text);
+  for (const std::string &text : comm.gather(json_text(own), 0)) {
+    const json one = parse_json(text);
     end.ranks.push_back({one["host"], one["process"]});
     for (const std::string address : one["addresses"])
       if (address != "127.0.0.1" && addresses.insert(address).second)
