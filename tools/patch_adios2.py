@@ -220,17 +220,14 @@ CHANGES = [
     (BP4, "auto itStep = std::next(indices.begin(), stepsStart);", 2, NTH.format("stepsStart")),
     (BP4, "auto itStep = std::next(indices.begin(), blockInfo.StepsStart);", 1, NTH.format("blockInfo.StepsStart")),
 ]  # fmt: skip
-# What we do not need takes a minute of the compiler: the server of remote files, the interface of C, and the tools but
-# bpls, which is compiled fast.
+# What we do not need takes a minute of the compiler: the server of remote files, and the tools but bpls, which is
+# compiled fast.
 LEFT_OUT = [
     ("source/adios2/toolkit/remote/CMakeLists.txt", "if (NOT ADIOS2_USE_PIP)", 1, "if (FALSE)"),
     (
         "source/utils/CMakeLists.txt", "# ADIOS_REORGANIZE", 1,
         "set_source_files_properties(./bpls/bpls.cpp PROPERTIES COMPILE_OPTIONS -O0)\nreturn()",
     ),
-    ("source/adios2/CMakeLists.txt", "set(maybe_adios2_c_mpi adios2_c_mpi)", 1, "set(maybe_adios2_c_mpi)"),
-    ("source/adios2/CMakeLists.txt", "${maybe_adios2_c_mpi} adios2_c", 1, ""),
-    ("bindings/CMakeLists.txt", "add_subdirectory(C)", 1, ""),
 ]  # fmt: skip
 # Most of the time of the compiler goes into the headers that 150 sources share, so that it takes several at once. These
 # sources cannot be beside others, and one header lacks its guard.
