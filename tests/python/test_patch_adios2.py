@@ -54,6 +54,8 @@ LINES = {
         WRITER_OPEN,
         CALLS,
         "Stream->Status = Established;",
+        "STREAM_MUTEX_UNLOCK(Stream);\n    res = CMwrite(conn, f, Msg);",
+        "STREAM_MUTEX_UNLOCK(Stream);\n    res = CMwrite(conn, f, Msg);",
     ],
     BP4 + "BP4Deserializer.tcc": [
         "auto itStep = std::next(indices.begin(), stepsStart);",
@@ -72,6 +74,8 @@ LINES = {
         "const int status = close(m_FileDescriptor);",
     ],
     "source/adios2/engine/bp4/BP4Writer.cpp": [destructor("BP4", ["    // at least close metadata index file"])],
+    "source/adios2/toolkit/remote/CMakeLists.txt": ["if (NOT ADIOS2_USE_PIP)"],
+    "source/utils/CMakeLists.txt": ["# ADIOS_REORGANIZE"],
     BP5 + "BP5Writer.cpp": [destructor("BP5", ["    // close metadata index file", "    if (m_Comm.Rank() == 0)"])],
 }
 
@@ -83,6 +87,8 @@ def source(place, lines):
     core = place / "source/adios2"
     (core / "operator").mkdir(parents=True)
     (core / "CMakeLists.txt").write_text("add_library(adios2_core)\n")
+    (place / "bindings/CXX").mkdir(parents=True)
+    (place / "bindings/CXX/CMakeLists.txt").write_text("add_library(adios2_cxx)\n")
     (core / "operator/OperatorFactory.h").write_text("struct Factory;\n")
 
 
@@ -94,7 +100,7 @@ def test_each_line_is_replaced(tmp_path):
     source(tmp_path, LINES)
     assert patch(tmp_path).returncode == 0
     texts = ((tmp_path / name).read_text() for name in LINES)
-    cm, sockets, common, internal, sst_reader, writer, reads, reader, posix, bp4, bp5 = texts
+    cm, sockets, common, internal, sst_reader, writer, reads, reader, posix, bp4, remote, tools, bp5 = texts
     assert "getentropy(&seed" in cm
     assert sockets.count("l_linger = 1;") == 2
     order = ["void tailrace_adios2_ask(", "!tailrace_ask(sock, 1)", "MSG_PEEK", "socket_conn_data = create"]
@@ -109,6 +115,10 @@ def test_each_line_is_replaced(tmp_path):
         assert text.index(CALLS) < text.index("free(CP_GetContactString(Stream, NULL));")
     assert writer.index("&CP_WSR_Stream->TailraceSocket") < writer.index("ReaderStatus = Opening;")
     assert writer.index("int tailrace_adios2_readers(") < writer.index(WRITER_OPEN)
+    held = ["CMConnection_add_reference(", "UNLOCK(Stream);\nres = CMwrite(", "CMConnection_dereference("]
+    assert [writer.index(one) for one in held] == sorted(writer.index(one) for one in held)
+    assert all(writer.count(one) == 2 for one in ("add_reference(conn)", "CMwrite(conn, f", "dereference(conn)"))
+    assert "if (FALSE)" in remote and "return()" in tools
     assert writer.index("Stream->Status = Established;") < writer.index("TailraceOpened = Stream;")
     assert reader.index(">= 2 * sizeof(uint64_t))") < reader.index("> rest") < reader.index("MMI.MetaMetaID = ")
     assert "for (++c; c < iovcnt; ++c)" in posix
@@ -123,7 +133,8 @@ def test_each_line_is_replaced(tmp_path):
     assert reads.count("indices.find(indices.begin()->first + stepsStart)") == 2
     assert reads.count("indices.find(indices.begin()->first + blockInfo.StepsStart)") == 1
     core = tmp_path / "source/adios2"
-    assert "UNITY_BUILD ON" in (core / "CMakeLists.txt").read_text()
+    for name in (core / "CMakeLists.txt", tmp_path / "bindings/CXX/CMakeLists.txt"):
+        assert "UNITY_BUILD ON" in name.read_text()
     assert (core / "operator/OperatorFactory.h").read_text() == "#pragma once\nstruct Factory;\n"
 
 
