@@ -173,19 +173,72 @@ std::int64_t Communicator::broadcast_patiently(std::int64_t value, int root) con
   }
 }
 
+namespace {
+
+/// MPI counts with ints: texts that may be long together are sent in pieces of so many bytes, the last one filled up.
+constexpr std::size_t piece = 64;
+int pieces_of(std::size_t bytes) { return static_cast<int>((bytes + piece - 1) / piece); }
+
+struct PieceType {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  PieceType() {
+    check_mpi(MPI_Type_contiguous(piece, MPI_CHAR, &type), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+  }
+};
+MPI_Datatype piece_type() {
+  static const PieceType made; // lives as long as the process
+  return made.type;
+}
+
+/// Lengths of texts, and where each begins when they lie one after another.
+struct Pieces {
+  std::vector<int> counts, starts;
+  std::size_t total = 0;
+  explicit Pieces(const std::vector<std::int64_t> &lengths) : counts(lengths.size()), starts(lengths.size()) {
+    std::transform(lengths.begin(), lengths.end(), counts.begin(),
+                   [](std::int64_t length) { return pieces_of(static_cast<std::size_t>(length)); });
+    std::exclusive_scan(counts.begin(), counts.end(), starts.begin(), 0);
+    total = counts.empty() ? 0 : piece * static_cast<std::size_t>(starts.back() + counts.back());
+  }
+  std::size_t begin(std::size_t rank) const { return piece * static_cast<std::size_t>(starts[rank]); }
+};
+
+} // namespace
+
 std::vector<std::string> Communicator::gather(const std::string &text, int root) const {
-  const int length = static_cast<int>(text.size());
-  std::vector<int> lengths(rank_ == root ? size_ : 0), starts(lengths.size(), 0);
-  check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, get()), "MPI_Gather");
-  std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
-  std::string all(lengths.empty() ? 0 : starts.back() + lengths.back(), '\0');
-  check_mpi(
-      MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, root, get()),
-      "MPI_Gatherv");
+  const auto length = static_cast<std::int64_t>(text.size());
+  std::vector<std::int64_t> lengths(rank_ == root ? size_ : 0);
+  check_mpi(MPI_Gather(&length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, root, get()), "MPI_Gather");
+  const Pieces pieces(lengths);
+  std::string ours = text, all(pieces.total, '\0');
+  ours.resize(piece * static_cast<std::size_t>(pieces_of(text.size())));
+  check_mpi(MPI_Gatherv(ours.data(), pieces_of(text.size()), piece_type(), all.data(), pieces.counts.data(),
+                        pieces.starts.data(), piece_type(), root, get()),
+            "MPI_Gatherv");
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < lengths.size(); ++r)
-    texts.push_back(all.substr(starts[r], lengths[r]));
+    texts.push_back(all.substr(pieces.begin(r), static_cast<std::size_t>(lengths[r])));
   return texts;
+}
+
+std::string Communicator::scatter(const std::vector<std::string> &texts, int root) const {
+  std::vector<std::int64_t> lengths(rank_ == root ? texts.size() : 0);
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    lengths[r] = static_cast<std::int64_t>(texts[r].size());
+  std::int64_t length = 0;
+  check_mpi(MPI_Scatter(lengths.data(), 1, MPI_INT64_T, &length, 1, MPI_INT64_T, root, get()), "MPI_Scatter");
+  const Pieces pieces(lengths);
+  std::string all(pieces.total, '\0');
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    texts[r].copy(all.data() + pieces.begin(r), texts[r].size());
+  const int count = pieces_of(static_cast<std::size_t>(length));
+  std::string ours(piece * static_cast<std::size_t>(count), '\0');
+  check_mpi(MPI_Scatterv(all.data(), pieces.counts.data(), pieces.starts.data(), piece_type(), ours.data(), count,
+                         piece_type(), root, get()),
+            "MPI_Scatterv");
+  ours.resize(static_cast<std::size_t>(length));
+  return ours;
 }
 
 namespace {

@@ -82,8 +82,22 @@ public:
   /// For a value that `root` may send late: the other ranks sleep until then, where MPI would keep their cores busy.
   /// Collective.
   std::int64_t broadcast_patiently(std::int64_t value, int root) const;
-  /// Every rank's text on `root`, empty elsewhere. Collective.
+  /// Every rank's text on `root`, empty elsewhere. Together they may have 128 GiB. Collective.
   std::vector<std::string> gather(const std::string &text, int root) const;
+  /// The values of all ranks on `root`, one rank after another; empty elsewhere. Collective.
+  template <class T> std::vector<T> gather(const std::vector<T> &values, int root) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all;
+    for (const std::string &bytes :
+         gather(std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)), root)) {
+      const std::size_t before = all.size();
+      all.resize(before + bytes.size() / sizeof(T));
+      bytes.copy(reinterpret_cast<char *>(all.data() + before), bytes.size());
+    }
+    return all;
+  }
+  /// The text that `root` has for each rank, on that rank; together as many bytes as above. Collective.
+  std::string scatter(const std::vector<std::string> &texts, int root) const;
 
   /// Runs `work` (which must not communicate) and agrees on the outcome: when it throws on any rank, every rank throws
   /// an error of the same type (that of the lowest failing rank). Without this, the ranks that did not fail would wait

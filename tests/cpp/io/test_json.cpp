@@ -173,7 +173,7 @@ TEST(BlockIndex, ABoxIsFilledByThePartsOfItsBlocks) {
   const VariableInfo u{"u", Type::float64, {4, 3, 2}};
   const json described{
       {"blocks", json::parse("[[1, 8, 1, 0, 0, 1, 3, 4], [0, 0, 0, 0, 0, 1, 3, 2], [0, 48, 0, 0, 2, 1, 3, 2]]")}};
-  const auto found = blocks_that_meet(described, u, {{1, 0, 0}, {2, 3, 2}}, "x");
+  const auto found = blocks_that_meet(blocks_in_line(described), u, {{1, 0, 0}, {2, 3, 2}}, "x");
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].number, 0) << "grouped by file";
   EXPECT_EQ(found[1].number, 0);
@@ -181,10 +181,11 @@ TEST(BlockIndex, ABoxIsFilledByThePartsOfItsBlocks) {
   EXPECT_EQ(found[1].offset, 48);
   EXPECT_EQ(describe(found[0].part), "(1:2, 0:3, 0:1)");
   EXPECT_EQ(describe(found[1].block), "(2:4, 0:3, 0:1)");
-  EXPECT_EQ(blocks_that_meet(described, u, {{2, 1, 0}, {2, 1, 1}}, "x").size(), 1u);
-  EXPECT_TRUE(blocks_that_meet(described, u, {{0, 0, 0}, {0, 0, 0}}, "x").empty());
+  EXPECT_EQ(blocks_that_meet(blocks_in_line(described), u, {{2, 1, 0}, {2, 1, 1}}, "x").size(), 1u);
+  EXPECT_TRUE(blocks_that_meet(blocks_in_line(described), u, {{0, 0, 0}, {0, 0, 0}}, "x").empty());
   json hole = described;
   hole["blocks"].erase(1);
-  EXPECT_EQ(error_of<IoError>([&] { blocks_that_meet(hole, u, {{1, 0, 0}, {2, 3, 2}}, "run/series.jsonl"); }),
-            "cannot read run/series.jsonl: the blocks of u hold 9 points of (1:3, 0:3, 0:2); expected 12");
+  EXPECT_EQ(
+      error_of<IoError>([&] { blocks_that_meet(blocks_in_line(hole), u, {{1, 0, 0}, {2, 3, 2}}, "run/series.jsonl"); }),
+      "cannot read run/series.jsonl: the blocks of u hold 9 points of (1:3, 0:3, 0:2); expected 12");
 }

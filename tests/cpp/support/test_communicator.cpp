@@ -132,6 +132,38 @@ TEST(Communicator, GathersTextsOfAnyLength) {
   }
 }
 
+/// Lengths around the pieces of 64 bytes in which texts are sent.
+TEST(Communicator, ScattersAndGathersTheSameTexts) {
+  for (const std::size_t length : {0, 1, 63, 64, 65, 1000})
+    for (int root = 0; root < world().size(); ++root) {
+      std::vector<std::string> texts;
+      for (int r = 0; world().rank() == root && r < world().size(); ++r)
+        texts.emplace_back(length + static_cast<std::size_t>(r % 2), static_cast<char>('a' + r));
+      const std::string ours = world().scatter(texts, root);
+      EXPECT_EQ(ours, std::string(length + static_cast<std::size_t>(world().rank() % 2),
+                                  static_cast<char>('a' + world().rank())));
+      EXPECT_EQ(world().gather(ours, root), texts);
+    }
+}
+
+TEST(Communicator, GathersValuesRankByRank) {
+  struct Pair {
+    std::int64_t rank, number;
+    bool operator==(const Pair &) const = default;
+  };
+  const auto values = [](std::int64_t rank) {
+    std::vector<Pair> all;
+    for (std::int64_t n = 0; n < 5 * (rank % 2 + rank % 3); ++n) // some ranks have none
+      all.push_back({rank, n});
+    return all;
+  };
+  std::vector<Pair> expected;
+  for (std::int64_t r = 0; world().rank() == 0 && r < world().size(); ++r)
+    for (const Pair &pair : values(r))
+      expected.push_back(pair);
+  EXPECT_EQ(world().gather(values(world().rank()), 0), expected);
+}
+
 TEST(Communicator, Broadcasts) {
   for (int root = 0; root < world().size(); ++root) {
     const std::string mine = "from " + std::to_string(world().rank()) + std::string(world().rank(), '.');

@@ -39,7 +39,7 @@ void read_text(const std::string &name, const std::string &text) {
   } else if (name == "blocks") {
     const VariableInfo variable{"u", Type::float64, {5, 4, 3}};
     check_blocks(value, variable, std::numeric_limits<std::int32_t>::max());
-    blocks_that_meet(value, variable, {{1, 1, 1}, {3, 2, 1}}, "series.jsonl");
+    blocks_that_meet(blocks_in_line(value), variable, {{1, 1, 1}, {3, 2, 1}}, "series.jsonl");
   }
 }
 

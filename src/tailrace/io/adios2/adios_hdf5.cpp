@@ -233,7 +233,7 @@ StepMetadata AdiosHdf5Engine::metadata_of_root(const StepMetadata &metadata) con
        scalars_from_json(parse_json(request_.comm.broadcast(valid_json_text(scalars_to_json(metadata.scalars)), 0))))
     if (value != Scalar(std::string()))
       scalars[name_in_file(name)] = value;
-  return {std::move(scalars), ""};
+  return {std::move(scalars), std::nullopt};
 }
 
 /// Rank 0 checks that the file is complete, because ADIOS2 ignores errors when HDF5 closes it.

@@ -255,7 +255,7 @@ void BpEngine::reserve_data(std::int64_t bytes) const {
 void BpEngine::reserve_rest(const StepMetadata &metadata) const {
   std::int64_t texts = 0, numbers = variables_ * request_.comm.size();
   if (root()) {
-    texts = static_cast<std::int64_t>(metadata.checksums.size() + sizes_.size() +
+    texts = static_cast<std::int64_t>(metadata.checksums().size() + sizes_.size() +
                                       valid_json_text(attributes_to_json(attributes_)).size());
     for (const auto &[name, value] : metadata.scalars) {
       const auto *text = std::get_if<std::string>(&value);

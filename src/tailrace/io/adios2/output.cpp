@@ -121,13 +121,12 @@ void Output::put_value(adios2::Engine &engine, const std::string &name, const Sc
 }
 
 /// Drops the checksums of variables with a lossy operator: their values differ after reading.
-std::string Output::checksums_of_lossless(const std::string &checksums) const {
-  if (lossy_.empty() || checksums.empty())
-    return checksums;
-  json all = parse_json(checksums);
+std::string Output::checksums_of_lossless(const StepMetadata &metadata) const {
+  StepMetadata rest = metadata;
   for (const auto &name : lossy_)
-    all.erase(name);
-  return valid_json_text(all);
+    if (rest.blocks)
+      rest.blocks->erase(name);
+  return rest.checksums();
 }
 
 void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMetadata &metadata, bool root) {
@@ -136,8 +135,8 @@ void Output::end_step(adios2::Engine &engine, const StepInfo &step, const StepMe
   if (root) // the other ranks have no scalars
     for (const auto &[name, value] : metadata.scalars)
       put_value(engine, name, value, true);
-  if (!metadata.checksums.empty())
-    put_text(engine, checksums_name, checksums_of_lossless(metadata.checksums), root);
+  if (metadata.blocks)
+    put_text(engine, checksums_name, checksums_of_lossless(metadata), root);
   if (!lists_.empty()) // ADIOS2 does not store a variable without values
     put_text(engine, lists_name, valid_json_text(lists_to_json(lists_)), root);
 }

@@ -50,7 +50,7 @@ private:
   template <class T> void put_as(adios2::Engine &engine, const Block &block, bool in_place);
   template <class T> void put_span(adios2::Engine &engine, adios2::Variable<T> &variable, const Block &block);
   void put_value(adios2::Engine &engine, const std::string &name, const Scalar &value, bool root);
-  std::string checksums_of_lossless(const std::string &checksums) const;
+  std::string checksums_of_lossless(const StepMetadata &metadata) const;
 
   adios2::IO io_;
   Adios2Operator operation_;

@@ -2,6 +2,7 @@
 
 #include <tailrace/io/coupling.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/block_rows.hpp>
 #include <tailrace/io/engine/notes.hpp>
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/io/engine/striping.hpp>
@@ -36,7 +37,9 @@ struct OpenRequest {
 /// The contents of a step besides its grid variables. Only those of rank 0 are stored.
 struct StepMetadata {
   Scalars scalars;
-  std::string checksums; ///< JSON: name -> [[z, y, x, nz, ny, nx, sum], ...]; empty if checksums are off
+  std::optional<StepBlocks> blocks; ///< with their checksums, and without their places; nothing if checksums are off
+  /// The checksums as JSON; empty if they are off.
+  std::string checksums() const { return blocks ? checksums_to_json(*blocks) : ""; }
 };
 
 /// A format or a stream of a series. A Series checks names, shapes and order before it calls an engine, and calls it on
@@ -92,7 +95,7 @@ class StepSource : public virtual Engine {
 public:
   virtual std::vector<VariableInfo> variables(std::size_t step) const = 0;
   virtual Scalars scalars(std::size_t step) const = 0;
-  /// JSON, as in StepMetadata; empty if there are none.
+  /// JSON: name -> [[z, y, x, nz, ny, nx, sum], ...]; empty if there are none.
   virtual std::string checksums(std::size_t step) const = 0;
   /// Fills `data` with `box` (not empty, inside the shape) of a variable of `step`, in the variable's stored type.
   virtual void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const = 0;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 namespace tailrace::io {
 
 using nlohmann::json;
@@ -45,59 +47,90 @@ std::string verify_block(const StepSource &source, std::size_t position, const V
   }
 }
 
-/// The damage that this rank finds in its share of the blocks.
-json damage_of(const StepSource &source, const Communicator &comm, std::size_t position) {
-  json lines = json::array();
-  int turn = 0; // the ranks take blocks in turn
-  const json stored = stored_checksums(source, position);
-  json missing = stored; // every variable with a checksum must exist
+/// The block of a checksum.
+Box box_of(const json &sum) {
+  return {index3_from_json(sum), {whole_number(sum.at(5)), whole_number(sum.at(4)), whole_number(sum.at(3))}};
+}
+
+/// What each rank compares: name -> checksums, where blocks that lie together are of one rank. Adds what is wrong with
+/// the checksums themselves to `damage`. Rank 0 does this for all, so that no other rank reads them.
+std::vector<json> shares_of(const StepSource &source, int ranks, std::size_t position, json &damage) {
+  std::vector<json> shares(static_cast<std::size_t>(ranks), json::object());
+  const std::int64_t index = source.steps()[position].index;
+  json missing = stored_checksums(source, position); // every variable with a checksum must exist
+  missing.get_ref<const json::object_t &>();
   for (const auto &variable : source.variables(position)) {
-    missing.erase(variable.name);
+    const auto found = missing.find(variable.name);
+    if (found == missing.end())
+      continue;
     double points = 0; // floating point: a damaged shape can have more points than an integer holds
-    for (const auto &sum : stored.value(variable.name, json::array())) {
+    const std::size_t all = found->size();
+    for (std::size_t at = 0; at < all; ++at) {
+      json &sum = found->at(at);
+      box_of(sum);
+      sum.at(6).get_ref<const std::string &>();
       points += sum.at(3).get<double>() * sum.at(4).get<double>() * sum.at(5).get<double>();
-      if (turn++ % comm.size() != comm.rank())
-        continue;
-      const Box box{index3_from_json(sum), {whole_number(sum.at(5)), whole_number(sum.at(4)), whole_number(sum.at(3))}};
-      const std::string damage = verify_block(source, position, variable, box, sum.at(6).get<std::string>());
-      if (!damage.empty())
-        lines.push_back(damage);
+      shares[at * shares.size() / all][variable.name].push_back(std::move(sum));
     }
     const auto &n = variable.shape;
     const double whole = static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
-    if (stored.contains(variable.name) && points != whole && comm.rank() == 0)
-      lines.push_back(fmt::format("{}: step {} has checksums of {} points, and its shape is {}", variable.name,
-                                  source.steps()[position].index, points, describe(variable.shape)));
+    if (points != whole)
+      damage.push_back(fmt::format("{}: step {} has checksums of {} points, and its shape is {}", variable.name, index,
+                                   points, describe(variable.shape)));
+    missing.erase(found);
   }
   for (const auto &[name, sums] : missing.items())
-    if (comm.rank() == 0)
-      lines.push_back(
-          fmt::format("{}: step {} has its checksums, and it is not there", name, source.steps()[position].index));
-  return lines;
+    damage.push_back(fmt::format("{}: step {} has its checksums, and it is not there", name, index));
+  return shares;
+}
+
+/// The damage in this rank's share.
+void verify_share(const StepSource &source, std::size_t position, const json &share, json &damage) {
+  if (share.empty())
+    return;
+  for (const auto &variable : source.variables(position))
+    for (const auto &sum : share.value(variable.name, json::array())) {
+      std::string line = verify_block(source, position, variable, box_of(sum), sum.at(6).get<std::string>());
+      if (!line.empty())
+        damage.push_back(std::move(line));
+    }
+}
+
+/// Runs a part of the work, which finds damage; what cannot be read is damage too.
+template <class Work> void or_damage(const StepSource &source, std::size_t position, json &damage, Work work) {
+  const std::int64_t index = source.steps()[position].index;
+  try {
+    work();
+  } catch (const json::exception &) {
+    damage.push_back(fmt::format("the checksums of step {} are damaged", index));
+  } catch (const IoError &error) {
+    if (is_stream(source)) // the connection is lost
+      throw;
+    damage.push_back(fmt::format("step {}: {}", index, error.what()));
+  }
 }
 
 } // namespace
 
 std::vector<std::string> verify_step(const StepSource &source, const Communicator &comm, std::size_t position) {
   json ours = json::array();
+  std::vector<std::string> texts;
   comm.agree([&] {
-    try {
-      ours = damage_of(source, comm, position);
-    } catch (const json::exception &) {
-      if (comm.rank() == 0)
-        ours.push_back(fmt::format("the checksums of step {} are damaged", source.steps()[position].index));
-    } catch (const IoError &error) {
-      if (is_stream(source)) // the connection is lost
-        throw;
-      if (comm.rank() == 0)
-        ours.push_back(fmt::format("step {}: {}", source.steps()[position].index, error.what()));
-    }
+    if (comm.rank() != 0)
+      return;
+    std::vector<json> shares(static_cast<std::size_t>(comm.size()), json::object());
+    or_damage(source, position, ours, [&] { shares = shares_of(source, comm.size(), position, ours); });
+    for (const auto &share : shares)
+      texts.push_back(valid_json_text(share));
   });
+  const json share = parse_json(comm.scatter(texts, 0));
+  comm.agree([&] { or_damage(source, position, ours, [&] { verify_share(source, position, share, ours); }); });
   json all = json::array();
-  for (const auto &text : comm.gather(json_text(ours), 0)) {
-    const json part = parse_json(text);
-    all.insert(all.end(), part.begin(), part.end());
-  }
+  std::set<std::string> told; // where all ranks find the same
+  for (const auto &text : comm.gather(json_text(ours), 0))
+    for (const json &line : parse_json(text))
+      if (told.insert(line.get<std::string>()).second)
+        all.push_back(line);
   return parse_json(comm.broadcast(valid_json_text(all), 0)).get<std::vector<std::string>>();
 }
 

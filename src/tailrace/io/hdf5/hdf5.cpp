@@ -351,7 +351,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
       drawing_->add(contents_, step_);
     }
     step_.scalars = metadata.scalars;
-    step_.checksums = metadata.checksums;
+    step_.checksums = metadata.checksums();
     vtkhdf::append_step(*file_, row(), step_);
     failures.check("write " + request_.path);
     file_->commit(vtkhdf::marks(*file_, row()));

@@ -87,6 +87,7 @@ MpiioEngine::MpiioEngine(const OpenRequest &request, Parameters &parameters)
         throw InputError(fmt::format("parameter hints.{} = '{}': MPI takes names of 1 to {} letters and values of 1 to "
                                      "{}",
                                      name, value, MPI_MAX_INFO_KEY, MPI_MAX_INFO_VAL));
+    take(parameters);
     parameters.finish("mpiio");
   });
   open();

@@ -17,9 +17,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <map>
+#include <set>
 
 namespace tailrace::io {
 
@@ -82,19 +82,15 @@ private:
   void write_own(const Block &block, const Communicator *group);
   void fill(const Block &block, const Communicator *group, const std::function<Part()> &open);
   void sync(const Part &part) const;
-  std::string part_name(const std::string &variable, std::int64_t writer) const;
-  void list_blocks();
+  static std::string part_name(const json &step, const std::string &variable, std::int64_t writer);
+  void list_blocks(json &described, const BlockRows &rows) const override;
 
   Strategy strategy_;
   std::optional<Aggregation> aggregation_;
   std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
   std::int64_t number_ = -1; ///< of the last complete step; -1: there is none
-  // Only of the open step, with one file per writing rank:
-  struct Stored {
-    std::int64_t writer = -1, offset = 0; ///< rank that wrote the block, and its position in the file; -1: no block
-    Box box;
-  };
-  std::vector<Stored> stored_; ///< this rank's blocks, one per variable
+  BlockRows stored_;         ///< this rank's blocks of the open step, with one file per writing rank: `number` wrote
+                             ///< the block, `sum` is the number of the variable
 };
 
 RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
@@ -107,6 +103,7 @@ RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
   request.comm.agree([&] {
     strategy_ = take_strategy(parameters);
     ioutput_ = parameters.number("ioutput", 0, 0);
+    take(parameters);
     parameters.finish("raw");
   });
   if (request.mode != Mode::read)
@@ -125,6 +122,13 @@ std::vector<std::string> RawEngine::files(const json &step) const {
         names.push_back(name);
     else if (variable.contains("file"))
       names.push_back(variable.at("file"));
+    else if (has_table(variable)) {
+      std::set<std::int64_t> writers; // each has the blocks of some ranks
+      for (const BlockRow &block : table(step, variable).all())
+        writers.insert(block.number);
+      for (const std::int64_t writer : writers)
+        names.push_back(part_name(step, variable.at("name"), writer));
+    }
   names.push_back(XdmfFiles::snapshot(whole_number(step.at("number"))));
   return names;
 }
@@ -132,7 +136,7 @@ std::vector<std::string> RawEngine::files(const json &step) const {
 void RawEngine::check(const json &described, const VariableInfo &variable) const {
   if (described.contains("files"))
     check_blocks(described, variable, static_cast<std::int64_t>(described.at("files").size()));
-  else
+  else if (!has_table(described))
     described.at("file").get<std::string>();
 }
 
@@ -184,8 +188,8 @@ void RawEngine::write_shared(const Block &block, const Communicator *group) {
   });
 }
 
-std::string RawEngine::part_name(const std::string &variable, std::int64_t writer) const {
-  return fmt::format("{}-{}.{:04d}.bin", variable, step_.at("number").get<std::int64_t>(), writer);
+std::string RawEngine::part_name(const json &step, const std::string &variable, std::int64_t writer) {
+  return fmt::format("{}-{}.{:04d}.bin", variable, whole_number(step.at("number")), writer);
 }
 
 void RawEngine::write_own(const Block &block, const Communicator *group) {
@@ -195,9 +199,10 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
     writer = group->broadcast_value(writer, 0);
     offset = group->exclusive_scan(bytes);
   }
-  stored_.push_back(bytes > 0 ? Stored{writer, offset, block.place.block} : Stored{});
+  if (bytes > 0)
+    stored_.push_back({writer, offset, block.place.block, step_["variables"].size() - 1});
   fill(block, group, [&] {
-    const std::string path = file(part_name(block.name, writer));
+    const std::string path = file(part_name(step_, block.name, writer));
     return Part{path, create_file(path)};
   });
 }
@@ -255,33 +260,29 @@ void RawEngine::sync(const Part &part) const {
     throw file_error("sync", part.path, errno);
 }
 
-/// Rank 0 adds the files and the blocks to the sidecar. Collective.
-void RawEngine::list_blocks() {
-  const std::string ours(reinterpret_cast<const char *>(stored_.data()), stored_.size() * sizeof(Stored));
-  const std::vector<std::string> all = request_.comm.gather(ours, 0);
-  auto &variables = step_["variables"];
-  for (std::size_t v = 0; v < variables.size() && request_.comm.rank() == 0; ++v) {
-    json &variable = variables[v];
-    json &names = variable["files"] = json::array(), &blocks = variable["blocks"] = json::array();
-    std::map<std::int64_t, std::size_t> number_of;
-    for (const auto &bytes : all) {
-      Stored stored;
-      std::memcpy(static_cast<void *>(&stored), bytes.data() + v * sizeof(Stored), sizeof(Stored));
-      if (stored.writer < 0)
-        continue;
-      const auto [found, added] = number_of.try_emplace(stored.writer, names.size());
-      if (added)
-        names.push_back(part_name(variable.at("name"), stored.writer));
-      const auto &[start, count] = stored.box;
-      blocks.push_back({found->second, stored.offset, start[2], start[1], start[0], count[2], count[1], count[0]});
-    }
+/// In a line, `number` is that of a file in a list of names.
+void RawEngine::list_blocks(json &described, const BlockRows &rows) const {
+  json &names = described["files"] = json::array();
+  BlockRows numbered = rows;
+  std::map<std::int64_t, std::int64_t> number_of;
+  for (BlockRow &block : numbered) {
+    const auto [found, added] = number_of.try_emplace(block.number, names.size());
+    if (added)
+      names.push_back(part_name(step_, described.at("name"), block.number));
+    block.number = found->second;
   }
+  SidecarEngine::list_blocks(described, numbered);
 }
 
 void RawEngine::end_step(const StepMetadata &metadata) {
   const std::int64_t number = step_.at("number");
-  if (strategy_.layout == Layout::files)
-    list_blocks();
+  if (strategy_.layout == Layout::files) {
+    std::vector<BlockRows> all(step_["variables"].size());
+    for (const BlockRow &block : request_.comm.gather(stored_, 0))
+      all[block.sum].push_back(block);
+    for (BlockRows &rows : all)
+      add_blocks(std::move(rows));
+  }
   SidecarEngine::end_step(metadata);
   number_ = number;
 }
@@ -302,9 +303,11 @@ void RawEngine::read_stored(std::size_t step, const VariableInfo &variable, cons
   }
   Part from; // one file at a time, because a process may open only so many files
   std::int64_t open = -1;
-  for (const auto &[number, offset, block, part] : blocks_that_meet(described, variable, box, file("series.jsonl"))) {
+  for (const auto &[number, offset, block, part] : blocks_of(step, variable, box)) {
     if (number != open) {
-      from.path = file(described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
+      from.path =
+          file(has_table(described) ? part_name(line(step), variable.name, number)
+                                    : described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
       from.file = FileDescriptor(from.path, O_RDONLY | O_NOFOLLOW);
       open = number;
     }

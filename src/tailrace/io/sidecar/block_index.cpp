@@ -5,54 +5,53 @@
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 namespace tailrace::io {
 
-namespace {
-
-/// The blocks of a variable that is stored block by block, as the sidecar lists them: the number of the file or stream,
-/// the offset in bytes, and the block as z, y, x, nz, ny, nx.
-std::vector<std::array<std::int64_t, 8>> blocks_of(const nlohmann::json &described) {
-  std::vector<std::array<std::int64_t, 8>> result;
-  for (const auto &block : described.at("blocks").get_ref<const nlohmann::json::array_t &>()) {
-    auto &numbers = result.emplace_back();
-    for (std::size_t at = 0; at < numbers.size(); ++at)
-      numbers[at] = whole_number(block.at(at));
-  }
-  return result;
+nlohmann::json block_to_json(const BlockRow &block) {
+  const auto &[start, count] = block.box;
+  return {block.number, block.offset, start[2], start[1], start[0], count[2], count[1], count[0]};
 }
 
-} // namespace
+BlockRows blocks_in_line(const nlohmann::json &described) {
+  BlockRows blocks;
+  for (const auto &block : described.at("blocks").get_ref<const nlohmann::json::array_t &>()) {
+    const auto n = [&block](std::size_t at) { return whole_number(block.at(at)); };
+    blocks.push_back({n(0), n(1), {{n(4), n(3), n(2)}, {n(7), n(6), n(5)}}, 0});
+  }
+  return blocks;
+}
+
+void check_block(const BlockRow &row, const VariableInfo &variable, std::int64_t numbers) {
+  const Box &block = row.box;
+  bool inside = row.number >= 0 && row.number < numbers && row.offset >= 0 && row.offset <= most_bytes;
+  for (std::size_t d = 0; d < 3; ++d)
+    inside = inside && block.start[d] >= 0 && block.count[d] >= 1 && block.count[d] <= variable.shape[d] &&
+             block.start[d] <= variable.shape[d] - block.count[d];
+  if (!inside)
+    throw IoError(fmt::format("a block of {} has number {} of {}, offset {} and the points [z, y, x, nz, ny, nx] = "
+                              "[{}, {}, {}, {}, {}, {}], which do not lie in its shape {}",
+                              variable.name, row.number, numbers, row.offset, block.start[2], block.start[1],
+                              block.start[0], block.count[2], block.count[1], block.count[0],
+                              describe(variable.shape)));
+}
 
 void check_blocks(const nlohmann::json &described, const VariableInfo &variable, std::int64_t numbers) {
-  for (const auto &n : blocks_of(described)) {
-    const Box block{{n[4], n[3], n[2]}, {n[7], n[6], n[5]}};
-    bool inside = n[0] >= 0 && n[0] < numbers && n[1] >= 0 && n[1] <= most_bytes;
-    for (std::size_t d = 0; d < 3; ++d)
-      inside = inside && block.start[d] >= 0 && block.count[d] >= 1 && block.count[d] <= variable.shape[d] &&
-               block.start[d] <= variable.shape[d] - block.count[d];
-    if (!inside)
-      throw IoError(fmt::format("a block of {} has number {} of {}, offset {} and the points [z, y, x, nz, ny, nx] = "
-                                "[{}], which do not lie in its shape {}",
-                                variable.name, n[0], numbers, n[1], fmt::join(n.begin() + 2, n.end(), ", "),
-                                describe(variable.shape)));
-  }
+  for (const BlockRow &block : blocks_in_line(described))
+    check_block(block, variable, numbers);
 }
 
-std::vector<StoredBlock> blocks_that_meet(const nlohmann::json &described, const VariableInfo &variable, const Box &box,
+std::vector<StoredBlock> blocks_that_meet(const BlockRows &blocks, const VariableInfo &variable, const Box &box,
                                           const std::string &path) {
   std::vector<StoredBlock> result;
   std::int64_t found = 0;
-  for (const auto &n : blocks_of(described)) {
-    const Box block{{n[4], n[3], n[2]}, {n[7], n[6], n[5]}};
-    const Box part = block.intersect(box);
+  for (const BlockRow &block : blocks) {
+    const Box part = block.box.intersect(box);
     if (part.empty())
       continue;
-    result.push_back({n[0], n[1], block, part});
+    result.push_back({block.number, block.offset, block.box, part});
     found += part.size();
   }
   if (found != box.size())

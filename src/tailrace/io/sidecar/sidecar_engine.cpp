@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 namespace tailrace::io {
@@ -27,6 +29,7 @@ json reversed(const Index3 &n) { return {n[2], n[1], n[0]}; }
 
 EngineEntry sidecar_entry(EngineTraits traits, std::unique_ptr<Engine> (*open)(const OpenRequest &, Parameters)) {
   traits.sidecar = true;
+  traits.step_files.push_back("step-[0-9]*.blocks");
   const auto wrote = [format = fmt::format("\"tailrace {} series\"", traits.name)](const std::string &,
                                                                                    const Start &start) {
     return start.directory && start.text.substr(0, start.text.find('\n')).find(format) != std::string::npos;
@@ -42,6 +45,11 @@ std::string SidecarEngine::file(const std::string &name) const {
     throw IoError(fmt::format("cannot open {}: it names the file {}; expected a plain name in its directory",
                               request_.path, json_text(name)));
   return (std::filesystem::path(request_.path) / name).string();
+}
+
+void SidecarEngine::take(Parameters &parameters) {
+  const std::string where = parameters.text("blocks", "auto", {"auto", "lines", "table"});
+  blocks_ = where == "lines" ? Blocks::lines : where == "table" ? Blocks::table : Blocks::automatic;
 }
 
 void SidecarEngine::open() {
@@ -81,7 +89,7 @@ void SidecarEngine::create() {
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
     request_.notes->push_back(said);
   header_ = {{"format", fmt::format("tailrace {} series", name_)},
-             {"version", version},
+             {"version", goes_into_table(static_cast<std::size_t>(request_.comm.size())) ? with_tables : version},
              {"byte_order", native_order},
              {"axes", {"z", "y", "x"}},
              {"layout", layout_}};
@@ -105,7 +113,7 @@ void SidecarEngine::set_aside(const std::vector<StepLog::Line> &earlier) const {
   for (const auto &[offset, length, sum, step] : earlier)
     if (step.contains("index"))
       try {
-        for (const auto &name : files(step))
+        for (const auto &name : all_files(step))
           if (!file(name).empty()) // it throws for what is no name
             listed.insert(name);
       } catch (const std::exception &) { // if the first line is damaged, the lines may be of another engine
@@ -140,8 +148,22 @@ void SidecarEngine::rewind(std::int64_t last_index) {
     remove_files(step);
 }
 
+/// Those with the values, and with the table.
+std::vector<std::string> SidecarEngine::all_files(const json &step) const {
+  std::vector<std::string> names = files(step);
+  if (step.contains("table"))
+    names.push_back(step.at("table"));
+  return names;
+}
+
 void SidecarEngine::remove_files(const json &step) const {
-  for (const auto &name : files(step))
+  std::vector<std::string> names;
+  try {
+    names = all_files(step);
+  } catch (const IoError &) { // the table that names them is damaged or gone
+    names.push_back(step.at("table"));
+  }
+  for (const auto &name : names)
     ::unlink(file(name).c_str());
 }
 
@@ -156,6 +178,7 @@ void SidecarEngine::begin_step(const StepInfo &step) {
   step_ = {{"index", step.index}, {"time", step.time}, {"variables", json::array()}};
   own_files_ = {};
   created_.clear();
+  stored_blocks_.clear();
 }
 
 FileDescriptor SidecarEngine::create_file(const std::string &path) {
@@ -177,15 +200,15 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
   Entry entry{{step_.at("index"), step_.at("time")}, 0, 0, 0};
   // On all ranks, before rank 0 lists the step: a line that is there cannot be taken back for readers that have seen
   // it.
-  request_.comm.agree([&] { own_files_.check(); });
+  request_.comm.agree([&] {
+    if (request_.comm.rank() == 0)
+      describe_blocks(metadata);
+    own_files_.check();
+  });
   request_.comm.agree([&] {
     if (request_.comm.rank() != 0)
       return;
     step_["scalars"] = scalars_to_json(metadata.scalars);
-    const json sums = metadata.checksums.empty() ? json::object() : parse_json(metadata.checksums);
-    for (auto &variable : step_["variables"])
-      if (const auto found = sums.find(variable.at("name").get<std::string>()); found != sums.end())
-        variable["checksums"] = *found;
     publish_step();
     if (request_.sync)
       sync_path(request_.path);
@@ -199,6 +222,55 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
   unsaved_ = false;
   if (xdmf_)
     xdmf_->keep();
+}
+
+bool SidecarEngine::goes_into_table(std::size_t rows) const {
+  return blocks_ != Blocks::lines && rows > (blocks_ == Blocks::table ? 0 : most_in_lines);
+}
+
+void SidecarEngine::list_blocks(json &described, const BlockRows &rows) const {
+  std::transform(rows.begin(), rows.end(), std::back_inserter(described["blocks"] = json::array()), block_to_json);
+}
+
+/// Lists the blocks of the open step with their places and checksums: in its line, or in its table.
+void SidecarEngine::describe_blocks(const StepMetadata &metadata) {
+  FileDescriptor table;
+  std::string path;
+  std::int64_t end = 0;
+  for (std::size_t v = 0; v < step_["variables"].size(); ++v) {
+    json &variable = step_["variables"][v];
+    const bool stored = v < stored_blocks_.size();
+    BlockRows rows = stored ? std::move(stored_blocks_[v]) : BlockRows();
+    const BlockRows *sums = nullptr;
+    if (metadata.blocks)
+      if (const auto found = metadata.blocks->find(variable.at("name")); found != metadata.blocks->end())
+        sums = &found->second;
+    for (std::size_t at = 0; stored && sums && at < rows.size(); ++at)
+      rows[at].sum = sums->at(at).sum;
+    if (!stored && sums)
+      rows = *sums;
+    if (header_.at("version") != with_tables || !goes_into_table(rows.size())) {
+      if (stored)
+        list_blocks(variable, rows);
+      if (sums)
+        variable["checksums"] = parse_json(checksums_to_json(rows));
+      continue;
+    }
+    if (path.empty()) {
+      step_["table"] = fmt::format("step-{:08d}.blocks", step_.at("index").get<std::int64_t>());
+      path = file(step_.at("table"));
+      table = create_file(path);
+    }
+    variable["table"] = write_table(table, path, rows, end);
+    if (sums)
+      variable["checksums"] = "table";
+  }
+  if (path.empty())
+    return;
+  if (request_.sync && ::fsync(table.get()) != 0)
+    throw file_error("sync", path, errno);
+  table = FileDescriptor();
+  made(path);
 }
 
 void SidecarEngine::publish_step() {

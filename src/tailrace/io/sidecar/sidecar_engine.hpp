@@ -1,6 +1,9 @@
 #pragma once
 
+#include <tailrace/io/data/block_rows.hpp>
 #include <tailrace/io/engine/engine_entry.hpp>
+#include <tailrace/io/sidecar/block_index.hpp>
+#include <tailrace/io/sidecar/block_table.hpp>
 #include <tailrace/io/sidecar/xdmf_files.hpp>
 #include <tailrace/io/storage/json_log.hpp>
 #include <tailrace/io/storage/own_files.hpp>
@@ -21,7 +24,7 @@ EngineEntry sidecar_entry(EngineTraits traits, std::unique_ptr<Engine> (*open)(c
 /// The sidecar has one line for the series, and then one for every step and every change of attributes, each with a
 /// checksum. Only steps in the sidecar exist: a step's line is added when its files are complete, so a killed run
 /// leaves at most files that the sidecar does not list. Rank 0 reads and writes the sidecar; other ranks read the line
-/// of a step when they need it.
+/// of a step when they need it. Where many ranks write, the blocks of a step are in a table of its own.
 class SidecarEngine : public StepSink, public StepSource {
 public:
   std::vector<StepInfo> steps() const override;
@@ -46,6 +49,8 @@ public:
 protected:
   /// `name` is the name of the engine; `layout` explains to people how to read the files.
   SidecarEngine(const OpenRequest &request, std::string name, std::string layout);
+  /// Takes the parameter of all engines with a sidecar. The constructor of an engine calls this before `open`. Local.
+  void take(Parameters &parameters);
   /// Reads the sidecar or creates a new one. The constructor of an engine calls this. Collective.
   void open();
 
@@ -60,6 +65,14 @@ protected:
   const nlohmann::json &stored(std::size_t step, const std::string &variable) const;
   /// Adds a variable to the open step; the engine may add its own entries.
   nlohmann::json &add_variable(const Block &block);
+  /// Where the blocks of the next variable without them are stored, in the order of the ranks. On rank 0, before the
+  /// step ends; for engines that store block by block.
+  void add_blocks(BlockRows rows) { stored_blocks_.push_back(std::move(rows)); }
+  /// The stored blocks of a variable that hold points of `box`. Local.
+  std::vector<StoredBlock> blocks_of(std::size_t step, const VariableInfo &variable, const Box &box) const;
+  /// Whether the stored blocks of a variable are in the table of the step; and all of these. Local.
+  static bool has_table(const nlohmann::json &described) { return described.contains("table"); }
+  BlockTable table(const nlohmann::json &step, const nlohmann::json &described) const;
 
   /// Creates a file of the open step, to write; abandoning the step removes it. Throws IoError for a file of another
   /// program. Local.
@@ -70,8 +83,10 @@ protected:
 
   /// Closes the files that read_stored has left open: they may have been incomplete when it opened them.
   virtual void close_files() const {}
-  /// Names of the files to remove when a step is removed.
+  /// Names of the files with the values of a step.
   virtual std::vector<std::string> files(const nlohmann::json &step) const = 0;
+  /// Adds the stored blocks of a variable to its description in the line of a step.
+  virtual void list_blocks(nlohmann::json &described, const BlockRows &rows) const;
   /// Throws a JSON exception or IoError if a variable of a step of a sidecar lacks an entry that the engine needs, or
   /// one cannot be.
   virtual void check(const nlohmann::json &described, const VariableInfo &variable) const = 0;
@@ -83,7 +98,7 @@ protected:
   std::optional<XdmfFiles> xdmf_; ///< of an engine whose files they can describe; used only on rank 0
 
 private:
-  static constexpr int version = 2; ///< of series.jsonl
+  static constexpr int version = 2, with_tables = 3; ///< of series.jsonl
   static constexpr const char *native_order = std::endian::native == std::endian::little ? "little" : "big";
   struct Entry {
     StepInfo info;
@@ -93,6 +108,9 @@ private:
   static Entry entry_of(const StepLog::Line &line);
   void load();
   void check_step(const nlohmann::json &step) const;
+  std::vector<std::string> all_files(const nlohmann::json &step) const;
+  bool goes_into_table(std::size_t rows) const;
+  void describe_blocks(const StepMetadata &metadata);
   bool find_again(std::size_t step) const;
   IoError changed(std::size_t step) const;
   IoError damaged(const nlohmann::json &step, const std::exception &error) const;
@@ -107,17 +125,21 @@ private:
   bool goes_on_with_drawing();
 
   std::string name_, layout_;
+  enum class Blocks { automatic, lines, table } blocks_ = Blocks::automatic; ///< where they are listed
   mutable StepLog log_;
   nlohmann::json header_, attributes_ = nlohmann::json::object();
   mutable std::vector<Entry> entries_; ///< the same on all ranks, but for the places of lines after find_again
   std::vector<std::string> damage_;
-  OwnFiles own_files_;               ///< of the open step, by this rank
-  std::vector<std::string> created_; ///< files of the open step, by this rank
+  std::vector<BlockRows> stored_blocks_; ///< of the variables of the open step; on rank 0
+  OwnFiles own_files_;                   ///< of the open step, by this rank
+  std::vector<std::string> created_;     ///< files of the open step, by this rank
   bool unsaved_ = false;
   bool closed_ = false; ///< whether the writer before this one has closed the series; on rank 0
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   mutable std::size_t cached_ = none; ///< the step of cached_line_
   mutable nlohmann::json cached_line_;
+  mutable std::optional<BlockTable> table_; ///< of the cached step and this variable
+  mutable std::string table_of_;
 };
 
 } // namespace tailrace::io

@@ -34,11 +34,16 @@ VariableInfo variable_of(const json &described) {
 void SidecarEngine::check_step(const json &step) const {
   try {
     scalars_of(step);
-    for (const auto &name : files(step))
-      file(name);
+    if (step.contains("table")) // which tells the names of the others
+      file(step.at("table"));
+    else
+      for (const auto &name : files(step))
+        file(name);
     for (const auto &described : step.at("variables")) {
       const VariableInfo variable = variable_of(described);
       check_shape(variable.name, variable.shape, variable.list);
+      if (has_table(described))
+        check_table(described.at("table"));
       check(described, variable);
     }
   } catch (const std::exception &error) {
@@ -68,9 +73,9 @@ void SidecarEngine::load() {
         theirs != ours)
       throw IoError(fmt::format("cannot open {}: it is a '{}'; expected a '{}'. To fix this, name the other engine",
                                 request_.path, theirs, ours));
-    if (const std::int64_t theirs = whole_number(header_.at("version")); theirs != version)
-      throw IoError(
-          fmt::format("cannot read {}: its version is {}; this program reads version {}", path, theirs, version));
+    if (const std::int64_t theirs = whole_number(header_.at("version")); theirs != version && theirs != with_tables)
+      throw IoError(fmt::format("cannot read {}: its version is {}; this program reads versions {} and {}", path,
+                                theirs, version, with_tables));
     if (header_.at("byte_order") != native_order)
       throw IoError(fmt::format("cannot read {}: its files have the byte order of another machine", path));
     if (const auto told = grid())
@@ -94,6 +99,11 @@ void SidecarEngine::load() {
   if (!damage_.empty() && request_.mode == Mode::append)
     throw IoError(fmt::format("cannot append to {}: {}. To fix this, append to a copy without that line", request_.path,
                               damage_[0]));
+  if (request_.mode == Mode::append && blocks_ == Blocks::table && header_.at("version") != with_tables)
+    throw InputError(
+        fmt::format("cannot append to {} with blocks = table: the series lists its blocks in lines. To fix "
+                    "this, leave the parameter out, or begin a new series",
+                    request_.path));
   if (!closed_ && request_.mode == Mode::read)
     request_.notes->push_back(
         "the series was not closed: it is still being written, its program was killed, or the end "
@@ -107,7 +117,7 @@ std::vector<std::string> SidecarEngine::files() const {
   if (xdmf_)
     result.push_back(xdmf_->all_steps());
   for (std::size_t step = 0; step < entries_.size(); ++step)
-    for (const auto &name : files(line(step)))
+    for (const auto &name : all_files(line(step)))
       result.push_back(file(name));
   std::erase_if(result, [](const std::string &path) { return !std::filesystem::exists(path); }); // XDMF may be missing
   return result;
@@ -129,6 +139,7 @@ const json &SidecarEngine::line(std::size_t step) const {
       const Span span(*request_.trace, Phase::read, entry.length);
       cached_line_ = log_.read(entry.offset, entry.length, entry.sum);
       cached_ = step;
+      table_.reset();
     } catch (const IoError &) {
       if (again)
         throw;
@@ -178,6 +189,7 @@ bool SidecarEngine::find_again(std::size_t step) const {
     entry.length = found == lines.end() ? 0 : found->second.length;
   }
   cached_ = none;
+  table_.reset();
   close_files();
   return entries_.at(step).length > 0;
 }
@@ -192,11 +204,28 @@ std::vector<VariableInfo> SidecarEngine::variables(std::size_t step) const {
 }
 
 std::string SidecarEngine::checksums(std::size_t step) const {
-  json sums = json::object();
+  std::string text = "{";
   for (const auto &variable : line(step).at("variables"))
-    if (variable.contains("checksums"))
-      sums[variable.at("name").get<std::string>()] = variable.at("checksums");
-  return valid_json_text(sums);
+    if (const auto sums = variable.find("checksums"); sums != variable.end())
+      text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", valid_json_text(variable.at("name")),
+                          has_table(variable) ? checksums_to_json(table(line(step), variable).all())
+                                              : valid_json_text(*sums));
+  return text + "}";
+}
+
+BlockTable SidecarEngine::table(const json &step, const json &described) const {
+  return {file(step.at("table")), described.at("table"), variable_of(described)};
+}
+
+std::vector<StoredBlock> SidecarEngine::blocks_of(std::size_t step, const VariableInfo &variable,
+                                                  const Box &box) const {
+  const json &described = stored(step, variable.name);
+  if (!has_table(described))
+    return blocks_that_meet(blocks_in_line(described), variable, box, log_.path());
+  if (!table_ || table_of_ != variable.name)
+    table_ = table(line(step), described);
+  table_of_ = variable.name;
+  return blocks_that_meet(table_->near(box), variable, box, file(line(step).at("table")));
 }
 
 const json &SidecarEngine::stored(std::size_t step, const std::string &variable) const {

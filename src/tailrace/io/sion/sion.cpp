@@ -40,8 +40,8 @@ private:
   void close_files() const override { open_.reset(); }
   void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void create_container(std::int64_t first_bytes);
+  std::vector<std::vector<std::int64_t>> gather_blocks(const std::vector<std::int64_t> &used);
   std::int64_t block_bytes_for(const std::vector<std::int64_t> &chunks) const;
-  std::vector<json> everyones(const json &ours) const;
   const SionReader &container(const std::string &name) const;
 
   int files_ = 1;
@@ -50,7 +50,7 @@ private:
   std::optional<SionLayout> layout_;
   std::optional<SionStream> stream_;
   std::int64_t written_ = 0; ///< bytes of this rank's stream
-  json blocks_;              ///< of this rank, one per variable: [task, offset, z, y, x, nz, ny, nx], or null
+  BlockRows blocks_;         ///< of this rank; `sum` is the number of the variable
   // The last container that was read:
   mutable std::string open_name_;
   mutable std::optional<SionReader> open_;
@@ -64,6 +64,7 @@ SionEngine::SionEngine(const OpenRequest &request, Parameters &parameters)
     files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), request.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
     block_bytes_ = parameters.number("block_bytes", 0, 0);
+    take(parameters);
     parameters.finish("sion");
     // Sizes that are not valid are errors here, not in the first step.
     const std::vector<std::int64_t> chunks(static_cast<std::size_t>(request.comm.size()), chunk_bytes_);
@@ -85,15 +86,8 @@ std::vector<std::string> SionEngine::files(const json &step) const {
 }
 
 void SionEngine::check(const json &described, const VariableInfo &variable) const {
-  check_blocks(described, variable, std::numeric_limits<std::int32_t>::max()); // of the tasks in the container
-}
-
-/// The JSON of every rank, on all ranks. Collective.
-std::vector<json> SionEngine::everyones(const json &ours) const {
-  json all = json::array();
-  for (const auto &text : request_.comm.gather(valid_json_text(ours), 0))
-    all.push_back(parse_json(text));
-  return parse_json(request_.comm.broadcast(valid_json_text(all), 0)).get<std::vector<json>>();
+  if (!has_table(described))
+    check_blocks(described, variable, std::numeric_limits<std::int32_t>::max()); // of the tasks in the container
 }
 
 /// The size of which chunks are multiples, if the user set none: the memory page, or for large chunks the huge page,
@@ -107,13 +101,12 @@ std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks
 
 void SionEngine::create_container(std::int64_t first_bytes) {
   const std::string name = fmt::format("step-{:08d}.sion", step_.at("index").get<std::int64_t>());
-  std::vector<std::int64_t> chunks;
-  for (const auto &chunk : everyones(chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes))
-    chunks.push_back(chunk.get<std::int64_t>());
+  const std::vector<std::int64_t> chunk{chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes};
+  const std::vector<std::int64_t> chunks = request_.comm.broadcast(request_.comm.gather(chunk, 0), 0);
   step_["file"] = name;
   step_["files"] = files_;
   written_ = 0;
-  blocks_ = json::array();
+  blocks_.clear();
   request_.comm.agree([&] {
     layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
     if (request_.comm.rank() == 0)
@@ -129,9 +122,8 @@ void SionEngine::write(const Block &block) {
   if (!stream_)
     create_container(part.size() * bytes);
   add_variable(block);
-  blocks_.push_back(part.empty() ? json()
-                                 : json{request_.comm.rank(), written_, part.start[2], part.start[1], part.start[0],
-                                        part.count[2], part.count[1], part.count[0]});
+  if (!part.empty())
+    blocks_.push_back({0, written_, part, step_["variables"].size() - 1});
   request_.comm.agree([&] {
     const Span span(*request_.trace, Phase::write, part.size() * bytes);
     stream_->reserve(part.size() * bytes);
@@ -151,28 +143,19 @@ void SionEngine::write(const Block &block) {
 
 void SionEngine::end_step(const StepMetadata &metadata) {
   if (stream_) {
-    json ours;
+    std::vector<std::int64_t> used;
     request_.comm.agree([&] {
       if (request_.sync) {
         const Span span(*request_.trace, Phase::sync);
         stream_->flush(true);
       }
-      ours = {{"used", stream_->close()}, {"blocks", blocks_}};
+      used = stream_->close();
     });
-    const std::vector<json> all = everyones(ours);
-    for (std::size_t v = 0; v < step_["variables"].size(); ++v) {
-      json &blocks = step_["variables"][v]["blocks"] = json::array();
-      for (const auto &one : all)
-        if (!one.at("blocks").at(v).is_null())
-          blocks.push_back(one.at("blocks").at(v));
-    }
+    const std::vector<std::vector<std::int64_t>> of_tasks = gather_blocks(used);
     request_.comm.agree([&] {
       if (request_.comm.rank() != 0)
         return;
-      std::vector<std::vector<std::int64_t>> used;
-      for (const auto &one : all)
-        used.push_back(one.at("used").get<std::vector<std::int64_t>>());
-      layout_->finish(used);
+      layout_->finish(of_tasks);
       for (int number = 0; number < files_ && request_.sync; ++number)
         sync_path(layout_->file(number));
     });
@@ -180,6 +163,33 @@ void SionEngine::end_step(const StepMetadata &metadata) {
   SidecarEngine::end_step(metadata);
   stream_.reset();
   layout_.reset();
+}
+
+/// The blocks of all tasks go to the list of the step. Returns what each task has used of its chunks. On rank 0, in one
+/// message of each task; collective.
+std::vector<std::vector<std::int64_t>> SionEngine::gather_blocks(const std::vector<std::int64_t> &used) {
+  std::vector<std::int64_t> ours{static_cast<std::int64_t>(blocks_.size())};
+  for (const BlockRow &block : blocks_) {
+    const auto &[start, count] = block.box;
+    ours.insert(ours.end(), {static_cast<std::int64_t>(block.sum), block.offset, start[0], start[1], start[2], count[0],
+                             count[1], count[2]});
+  }
+  ours.insert(ours.end(), used.begin(), used.end());
+  std::vector<BlockRows> all(step_["variables"].size());
+  std::vector<std::vector<std::int64_t>> of_tasks;
+  const std::string bytes(reinterpret_cast<const char *>(ours.data()), ours.size() * sizeof(std::int64_t));
+  for (const std::string &text : request_.comm.gather(bytes, 0)) {
+    std::vector<std::int64_t> numbers(text.size() / sizeof(std::int64_t));
+    text.copy(reinterpret_cast<char *>(numbers.data()), text.size());
+    auto at = numbers.begin() + 1;
+    for (std::int64_t rest = numbers[0]; rest > 0; --rest, at += 8)
+      all[static_cast<std::size_t>(at[0])].push_back(
+          {static_cast<std::int64_t>(of_tasks.size()), at[1], {{at[2], at[3], at[4]}, {at[5], at[6], at[7]}}, 0});
+    of_tasks.emplace_back(at, numbers.end());
+  }
+  for (BlockRows &rows : all)
+    add_blocks(std::move(rows));
+  return of_tasks;
 }
 
 void SionEngine::abandon_step() noexcept {
@@ -201,8 +211,7 @@ void SionEngine::read_stored(std::size_t step, const VariableInfo &variable, con
   const SionReader &streams = container(line(step).at("file").get<std::string>());
   const auto bytes = static_cast<std::int64_t>(size_of(variable.type));
   const Span span(*request_.trace, Phase::read, box.size() * bytes);
-  for (const auto &[task, offset, block, part] :
-       blocks_that_meet(stored(step, variable.name), variable, box, file("series.jsonl"))) {
+  for (const auto &[task, offset, block, part] : blocks_of(step, variable, box)) {
     if (task >= streams.tasks())
       throw IoError(fmt::format("cannot read {}: its block {} of {} is of task {}; expected one of {}",
                                 file("series.jsonl"), describe(block), variable.name, task, streams.tasks()));

@@ -1,11 +1,8 @@
 #include <tailrace/io/writing/step_writer.hpp>
 
 #include <tailrace/io/data/block.hpp>
-#include <tailrace/io/data/json.hpp>
 
 namespace tailrace::io {
-
-using nlohmann::json;
 
 /// Runs an engine call of the open step; when it fails, abandons the step.
 template <class Work> void StepWriter::in_step(Work work) {
@@ -19,7 +16,8 @@ template <class Work> void StepWriter::in_step(Work work) {
 
 bool StepWriter::begin_step(const StepInfo &step) {
   Trace::set_step(step.index);
-  checksums_ = json::object();
+  names_.clear();
+  blocks_.clear();
   bool taken = true;
   in_step([&] {
     taken = sink_.takes_step(step);
@@ -46,20 +44,19 @@ void StepWriter::write(Block block, Type given) {
     if (with_checksums_)
       block.checksum = &sum;
     sink_.write(block);
-    const auto &[start, count] = block.place.block;
-    if (with_checksums_ && !block.place.block.empty())
-      checksums_[block.name] = {start[2], start[1], start[0], count[2], count[1], count[0], sum.text()};
+    if (!with_checksums_)
+      return;
+    if (!block.place.block.empty())
+      blocks_.push_back({static_cast<std::int64_t>(names_.size()), 0, block.place.block, sum.number()});
+    names_.push_back(block.name);
   });
 }
 
-std::string StepWriter::gather_checksums() const {
-  json all = json::object();
-  for (const auto &text : comm_.gather(valid_json_text(checksums_), 0)) {
-    const json ours = parse_json(text);
-    for (const auto &[name, sum] : ours.items())
-      all[name].push_back(sum);
-  }
-  return valid_json_text(all);
+StepBlocks StepWriter::gather_blocks() const {
+  StepBlocks blocks;
+  for (const BlockRow &row : comm_.gather(blocks_, 0))
+    blocks[names_[static_cast<std::size_t>(row.number)]].push_back({0, 0, row.box, row.sum});
+  return blocks;
 }
 
 void StepWriter::end_step(const Scalars &scalars, const std::optional<Attributes> &attributes) {
@@ -67,7 +64,7 @@ void StepWriter::end_step(const Scalars &scalars, const std::optional<Attributes
     const Span span(trace_, Phase::metadata);
     if (attributes)
       sink_.set_attributes(*attributes);
-    sink_.end_step({scalars, with_checksums_ ? gather_checksums() : ""});
+    sink_.end_step({scalars, with_checksums_ ? std::optional(gather_blocks()) : std::nullopt});
   });
   if (replaced_)
     replaced_->remove();

@@ -2,8 +2,6 @@
 
 #include <tailrace/io/writing/step_target.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +24,7 @@ public:
 
 private:
   template <class Work> void in_step(Work work);
-  std::string gather_checksums() const;
+  StepBlocks gather_blocks() const;
 
   StepSink &sink_;
   Communicator comm_;
@@ -34,7 +32,8 @@ private:
   bool with_checksums_;
   ReplacedSeries *replaced_;
   std::vector<char> converted_;
-  nlohmann::json checksums_; ///< of this rank, for the open step: name -> [z, y, x, nz, ny, nx, sum]
+  std::vector<std::string> names_; ///< of the variables of the open step that have checksums
+  BlockRows blocks_;               ///< of this rank; `number` is that of the name
 };
 
 } // namespace tailrace::io

@@ -41,6 +41,7 @@ class Engine:
 ENGINES = [
     Engine("raw", "raw", "run", steps_apart=True),
     Engine("raw-dist", "raw", "run", {"strategy": "dist"}, steps_apart=True),
+    Engine("raw-table", "raw", "run", {"strategy": "dist", "blocks": "table"}, steps_apart=True),
     Engine("raw-collect", "raw", "run", {"strategy": "collect"}, every_rank_writes=False, steps_apart=True),
     Engine("raw-collect_xy", "raw", "run", {"strategy": "collect_xy"}, steps_apart=True),
     Engine("mpiio", "mpiio", "run", {"collect_bytes": 0}, steps_apart=True),

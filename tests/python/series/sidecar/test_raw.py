@@ -32,8 +32,14 @@ def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
                 arrays[variable["name"]] = np.fromfile(path / variable["file"], kind).reshape(shape)
                 continue
             array = np.full(shape, np.nan, kind)
-            for number, offset, z, y, x, nz, ny, nx in variable["blocks"]:
-                values = np.fromfile(path / variable["files"][number], kind, nz * ny * nx, offset=offset)
+            if "table" in variable:
+                begin, rows, _ = variable["table"]
+                blocks = np.fromfile(path / step["table"], "<i8", 9 * rows, offset=begin).reshape(rows, 9)[:, :8]
+                names = {n: f"{variable['name']}-{step['number']}.{n:04d}.bin" for n in blocks[:, 0]}
+            else:
+                blocks, names = variable["blocks"], variable["files"]
+            for number, offset, z, y, x, nz, ny, nx in blocks:
+                values = np.fromfile(path / names[number], kind, nz * ny * nx, offset=offset)
                 array[z : z + nz, y : y + ny, x : x + nx] = values.reshape(nz, ny, nx)
             arrays[variable["name"]] = array
         steps.append(arrays)
@@ -48,6 +54,8 @@ def read_directory(path: Path) -> list[dict[str, np.ndarray]]:
         ("raw", {"strategy": "collect_xy"}, ["ux-1.bin"]),
         ("raw", {"strategy": "dist"}, [f"ux-1.{n:04d}.bin" for n in range(4)]),
         ("raw", {"strategy": "node"}, ["ux-1.0000.bin"]),
+        ("raw", {"strategy": "dist", "blocks": "table"}, [f"ux-1.{n:04d}.bin" for n in range(4)]),
+        ("raw", {"strategy": "node", "blocks": "table"}, ["ux-1.0000.bin"]),
         ("raw", {"aggregators": "plane", "layout": "files"}, ["ux-1.0000.bin", "ux-1.0002.bin"]),
         ("raw", {"aggregators": 3, "layout": "files"}, ["ux-1.0000.bin", "ux-1.0002.bin", "ux-1.0003.bin"]),
         ("mpiio", {"transfer": "independent"}, ["ux-10.bin"]),
@@ -65,9 +73,7 @@ def test_every_layout_is_what_the_sidecar_says(tmp_path, three, engine, paramete
         np.testing.assert_array_equal(arrays["ux"], UX + step)
     number = files[0][3:-4].split(".")[0]
     assert sorted(path.name for path in (tmp_path / "run").glob(f"ux-{number}[.]*")) == files
-    in_one = (
-        "files" not in json.loads((tmp_path / "run" / "series.jsonl").read_text().splitlines()[1])[1]["variables"][0]
-    )
+    in_one = "file" in json.loads((tmp_path / "run" / "series.jsonl").read_text().splitlines()[1])[1]["variables"][0]
     assert (tmp_path / "run" / "series.xdmf").exists() == in_one
     three.results(raw_programs.read_boxes, path=str(tmp_path / "run"))
     np.testing.assert_array_equal(tr.open(tmp_path / "run")[1]["ux"], UX + 1)

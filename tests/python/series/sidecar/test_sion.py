@@ -13,7 +13,7 @@ from helpers.programs.series import io_programs
 from tailrace.core import IoError
 from tailrace.io import series as tr
 
-SAMPLES = Path(__file__).parents[2] / "data" / "sion"
+SAMPLES = Path(__file__).parents[3] / "data" / "sion"
 
 
 def read_sion(path: Path) -> list[bytes]:
