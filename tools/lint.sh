@@ -32,7 +32,8 @@ clang_tidy() { # checks all sources of library and bindings with the options of 
   # The headers of other libraries take nine tenths of the time, so that the sources of a folder are read together, as the
   # build does. That they include each other is then no fault.
   cmake -S . -B build/lint -G Ninja -DTAILRACE_BUILD_PYTHON=ON -DTAILRACE_BUILD_TESTS=OFF -DTAILRACE_UNITY=ON \
-    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPython_EXECUTABLE="$PWD/.venv/bin/python" "-D$(grep -m 1 '^ADIOS2_DIR:' build/python/CMakeCache.txt)" >/dev/null &&
+    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
+    "-D$(grep -m 1 '^ADIOS2_DIR:' build/python/CMakeCache.txt)" >/dev/null &&
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/lint/compile_commands.json |
     grep -E "^$PWD/(build/lint/(src|bindings)/CMakeFiles/(tailrace|_core).dir/Unity|src/tailrace)/.*\.c(pp|xx)$" |
       xargs -n 1 -P "$(nproc)" $bin/clang-tidy -p build/lint --quiet --checks=-bugprone-suspicious-include

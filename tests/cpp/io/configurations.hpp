@@ -23,7 +23,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"raw_collect", {"raw", {{"strategy", "collect"}}, {1, 3, 5}}},
       {"raw_collect_xy", {"raw", {{"strategy", "collect_xy"}}, {1, 4, 5}}},
       {"raw_node_table", {"raw", {{"strategy", "node"}, {"blocks", "table"}}, {1, 5, 7}}},
-      {"sion_table", {"sion", {{"blocks", "table"}}, {1, 2, 9}}},
+      {"sion_table", {"sion", {{"blocks", "table"}}, {1, 2, 11}}},
       {"raw_two", {"raw", {{"aggregators", "2"}, {"layout", "files"}}, {1, 5, 7}}},
       {"raw_plane_files", {"raw", {{"aggregators", "plane"}, {"layout", "files"}}, {1, 3, 7}}},
       {"mpiio", {"mpiio", {{"collect_bytes", "0"}}, {1, 6, 5}}},
@@ -34,12 +34,12 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}, {2, 7, 4}}},
       {"hdf5_background", {"hdf5", {{"buffers", "2"}}}},
       {"bp5_background", {"bp5", {{"buffers", "2"}}}},
-      {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}, {1, 2, 9}}},
+      {"sion_files", {"sion", {{"files", "3"}, {"chunk_bytes", "1000"}, {"block_bytes", "512"}}, {1, 2, 11}}},
       {"adios_hdf5", {"adios_hdf5", {}, {9, 3, 17}}},
       {"bp4", {"bp4", {}, {2, 2, 7}}},
       {"bp4_one_buffer", {"bp4", {{"buffers", "1"}}}}, // ADIOS2 itself stores this copy
       {"bp5", {"bp5", {}, {2, 2, 8}}},
-      {"sion", {"sion", {}, {1, 2, 9}}},
+      {"sion", {"sion", {}, {1, 2, 11}}},
   };
   return all;
 }

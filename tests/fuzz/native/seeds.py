@@ -74,6 +74,7 @@ def sidecar(folder: Path) -> list[dict[str, bytes]]:
     kinds: list[tuple[str, dict[str, object]]] = [
         ("raw", {}),
         ("raw", {"strategy": "dist"}),
+        ("raw", {"strategy": "dist", "blocks": "table"}),
         ("raw", {"strategy": "collect"}),
         ("mpiio", {}),
         ("mpiio", {"collect_bytes": 0}),

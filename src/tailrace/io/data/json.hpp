@@ -18,7 +18,7 @@ namespace tailrace::io {
 /// error, because the library copies and writes them recursively and would overflow the stack.
 nlohmann::json parse_json(std::string_view text);
 /// The text of a value; a nlohmann::json::type_error for one with texts that are no UTF-8. In all other files this and
-/// parse_json take the place of the library's own, which each of them would compile anew in seconds.
+/// parse_json take the place of the library's own, which each of them would compile again in seconds.
 std::string valid_json_text(const nlohmann::json &value);
 /// The same, also of a value with texts that are no UTF-8: it shows what is not with a mark.
 std::string json_text(const nlohmann::json &value);

@@ -89,8 +89,6 @@ private:
   std::optional<Aggregation> aggregation_;
   std::int64_t ioutput_ = 0; ///< 0: number the snapshots 1, 2, ...
   std::int64_t number_ = -1; ///< of the last complete step; -1: there is none
-  BlockRows stored_;         ///< this rank's blocks of the open step, with one file per writing rank: `number` wrote
-                             ///< the block, `sum` is the number of the variable
 };
 
 RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
@@ -106,6 +104,7 @@ RawEngine::RawEngine(const OpenRequest &request, Parameters &parameters)
     take(parameters);
     parameters.finish("raw");
   });
+  by_blocks_ = strategy_.layout == Layout::files;
   if (request.mode != Mode::read)
     aggregation_.emplace(request.comm, strategy_.aggregators);
   open();
@@ -154,7 +153,6 @@ void RawEngine::begin_step(const StepInfo &step) {
   }
   SidecarEngine::begin_step(step);
   step_["number"] = number;
-  stored_.clear();
 }
 
 void RawEngine::write(const Block &block) {
@@ -200,7 +198,7 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
     offset = group->exclusive_scan(bytes);
   }
   if (bytes > 0)
-    stored_.push_back({writer, offset, block.place.block, step_["variables"].size() - 1});
+    add_block(writer, offset, block.place.block);
   fill(block, group, [&] {
     const std::string path = file(part_name(step_, block.name, writer));
     return Part{path, create_file(path)};
@@ -276,13 +274,6 @@ void RawEngine::list_blocks(json &described, const BlockRows &rows) const {
 
 void RawEngine::end_step(const StepMetadata &metadata) {
   const std::int64_t number = step_.at("number");
-  if (strategy_.layout == Layout::files) {
-    std::vector<BlockRows> all(step_["variables"].size());
-    for (const BlockRow &block : request_.comm.gather(stored_, 0))
-      all[block.sum].push_back(block);
-    for (BlockRows &rows : all)
-      add_blocks(std::move(rows));
-  }
   SidecarEngine::end_step(metadata);
   number_ = number;
 }

@@ -11,15 +11,17 @@
 namespace tailrace::io {
 
 nlohmann::json block_to_json(const BlockRow &block) {
-  const auto &[start, count] = block.box;
-  return {block.number, block.offset, start[2], start[1], start[0], count[2], count[1], count[0]};
+  const BlockNumbers numbers = numbers_of(block);
+  return std::vector(numbers.begin(), numbers.end() - 1); // a line has the checksums apart
 }
 
 BlockRows blocks_in_line(const nlohmann::json &described) {
   BlockRows blocks;
   for (const auto &block : described.at("blocks").get_ref<const nlohmann::json::array_t &>()) {
-    const auto n = [&block](std::size_t at) { return whole_number(block.at(at)); };
-    blocks.push_back({n(0), n(1), {{n(4), n(3), n(2)}, {n(7), n(6), n(5)}}, 0});
+    BlockNumbers numbers{};
+    for (std::size_t at = 0; at + 1 < numbers.size(); ++at)
+      numbers[at] = whole_number(block.at(at));
+    blocks.push_back(block_of(numbers));
   }
   return blocks;
 }

@@ -18,8 +18,7 @@ namespace tailrace::io {
 namespace {
 
 constexpr std::size_t page_rows = 64;
-using Row = std::array<std::int64_t, 9>;   // of a block
-using Entry = std::array<std::int64_t, 7>; // of the directory
+using Entry = std::array<std::int64_t, 7>; // of the directory: the numbers of a block without its place
 
 template <class T> std::int64_t bytes_of(const std::vector<T> &values) {
   return static_cast<std::int64_t>(values.size() * sizeof(T));
@@ -31,15 +30,17 @@ template <class T> std::uint64_t sum_of(const std::vector<T> &values) {
   return sum.number();
 }
 
-Row row_of(const BlockRow &block) {
-  const auto &[start, count] = block.box;
-  return {block.number, block.offset, start[2],
-          start[1],     start[0],     count[2],
-          count[1],     count[0],     static_cast<std::int64_t>(block.sum)};
+Entry entry_of(const Box &around, std::uint64_t sum) {
+  const BlockNumbers numbers = numbers_of({0, 0, around, sum});
+  Entry entry{};
+  std::copy(numbers.begin() + 2, numbers.end(), entry.begin());
+  return entry;
 }
 
-Box box_of(const std::int64_t *numbers) {
-  return {{numbers[2], numbers[1], numbers[0]}, {numbers[5], numbers[4], numbers[3]}};
+BlockRow block_of(const Entry &entry) {
+  BlockNumbers numbers{};
+  std::copy(entry.begin(), entry.end(), numbers.begin() + 2);
+  return io::block_of(numbers);
 }
 
 /// The smallest box around all boxes of the rows.
@@ -60,16 +61,14 @@ std::size_t pages_of(std::int64_t rows) { return (static_cast<std::size_t>(rows)
 
 nlohmann::json write_table(const FileDescriptor &file, const std::string &path, const BlockRows &rows,
                            std::int64_t &end) {
-  std::vector<Row> all;
+  std::vector<BlockNumbers> all;
   std::vector<Entry> directory;
   for (std::size_t first = 0; first < rows.size(); first += page_rows) {
     const std::size_t count = std::min(page_rows, rows.size() - first);
-    std::vector<Row> page;
+    std::vector<BlockNumbers> page;
     std::transform(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                   rows.begin() + static_cast<std::ptrdiff_t>(first + count), std::back_inserter(page), row_of);
-    const auto &[start, size] = around(&rows[first], count);
-    directory.push_back(
-        {start[2], start[1], start[0], size[2], size[1], size[0], static_cast<std::int64_t>(sum_of(page))});
+                   rows.begin() + static_cast<std::ptrdiff_t>(first + count), std::back_inserter(page), numbers_of);
+    directory.push_back(entry_of(around(&rows[first], count), sum_of(page)));
     all.insert(all.end(), page.begin(), page.end());
   }
   const nlohmann::json described{end, rows.size(), fmt::format("{:016x}", sum_of(directory))};
@@ -82,7 +81,8 @@ nlohmann::json write_table(const FileDescriptor &file, const std::string &path, 
 void check_table(const nlohmann::json &described) {
   const std::int64_t offset = whole_number(described.at(0)), rows = whole_number(described.at(1));
   described.at(2).get_ref<const std::string &>();
-  if (offset < 0 || rows < 1 || offset > most_bytes || rows > most_bytes / static_cast<std::int64_t>(sizeof(Row)))
+  if (offset < 0 || rows < 1 || offset > most_bytes ||
+      rows > most_bytes / static_cast<std::int64_t>(sizeof(BlockNumbers)))
     throw IoError(fmt::format("its table of blocks has offset {} and {} rows", offset, rows));
 }
 
@@ -91,7 +91,7 @@ BlockTable::BlockTable(const std::string &path, const nlohmann::json &described,
   check_table(described);
   offset_ = whole_number(described.at(0));
   rows_ = whole_number(described.at(1));
-  const std::int64_t begin = offset_ + rows_ * static_cast<std::int64_t>(sizeof(Row));
+  const std::int64_t begin = offset_ + rows_ * static_cast<std::int64_t>(sizeof(BlockNumbers));
   const std::size_t pages = pages_of(rows_);
   struct stat found{};
   if (::fstat(file_.get(), &found) != 0)
@@ -104,8 +104,9 @@ BlockTable::BlockTable(const std::string &path, const nlohmann::json &described,
   if (fmt::format("{:016x}", sum_of(directory)) != described.at(2).get_ref<const std::string &>())
     throw IoError(fmt::format("cannot read {}: the directory at byte {} differs from its checksum", path_, begin));
   for (const Entry &entry : directory) {
-    pages_.push_back({box_of(entry.data()), static_cast<std::uint64_t>(entry[6])});
-    check_block({0, 0, pages_.back().around, 0}, variable_);
+    const BlockRow page = block_of(entry);
+    check_block(page, variable_);
+    pages_.push_back({page.box, page.sum});
   }
 }
 
@@ -115,13 +116,13 @@ const BlockRows &BlockTable::rows_of(std::size_t page) const {
   held_.reset();
   held_rows_.clear();
   const std::size_t first = page * page_rows;
-  std::vector<Row> rows(std::min(page_rows, static_cast<std::size_t>(rows_) - first));
-  const std::int64_t begin = offset_ + static_cast<std::int64_t>(first * sizeof(Row));
+  std::vector<BlockNumbers> rows(std::min(page_rows, static_cast<std::size_t>(rows_) - first));
+  const std::int64_t begin = offset_ + static_cast<std::int64_t>(first * sizeof(BlockNumbers));
   read_all(file_.get(), rows.data(), bytes_of(rows), begin, path_);
   if (sum_of(rows) != pages_[page].sum)
     throw IoError(fmt::format("cannot read {}: the blocks at byte {} differ from their checksum", path_, begin));
-  for (const Row &row : rows) {
-    held_rows_.push_back({row[0], row[1], box_of(&row[2]), static_cast<std::uint64_t>(row[8])});
+  for (const BlockNumbers &row : rows) {
+    held_rows_.push_back(io::block_of(row));
     check_block(held_rows_.back(), variable_);
   }
   held_ = page;

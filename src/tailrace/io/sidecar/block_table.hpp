@@ -13,10 +13,10 @@
 
 namespace tailrace::io {
 
-/// The blocks of the variables of a step as numbers in a file of their own, where lines of text would grow with the
-/// ranks. For each variable: rows of nine numbers of 64 bits (number, offset, z, y, x, nz, ny, nx, checksum), then a
-/// directory of their pages. A page has 64 rows; the directory has the box around them and the checksum of their bytes,
-/// so that a reader takes the pages that it needs and finds all damage. All functions are local.
+// The blocks of the variables of a step as numbers in a file of their own, where lines of text would grow with the
+// ranks. For each variable: its blocks as BlockNumbers, then a directory of their pages. A page has 64 blocks; the
+// directory has the box around them (z, y, x, nz, ny, nx) and the checksum of their bytes, so that a reader takes the
+// pages that it needs and finds all damage. All functions are local.
 
 /// How many blocks of a variable are listed in lines.
 constexpr std::size_t most_in_lines = 64;

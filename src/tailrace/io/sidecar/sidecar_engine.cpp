@@ -89,10 +89,15 @@ void SidecarEngine::create() {
   if (const std::string said = apply_striping(request_.striping, request_.path, Kind::directory); !said.empty())
     request_.notes->push_back(said);
   header_ = {{"format", fmt::format("tailrace {} series", name_)},
-             {"version", goes_into_table(static_cast<std::size_t>(request_.comm.size())) ? with_tables : version},
+             {"version", version},
              {"byte_order", native_order},
              {"axes", {"z", "y", "x"}},
              {"layout", layout_}};
+  if (goes_into_table(static_cast<std::size_t>(request_.comm.size()))) {
+    header_["version"] = with_tables;
+    header_["tables"] = "of 64-bit numbers; a block: rank or task, offset, z, y, x, nz, ny, nx, xxh3; "
+                        "a page of 64 blocks: z, y, x, nz, ny, nx, xxh3";
+  }
   if (request_.grid)
     header_["grid"] = grid_to_json(*request_.grid);
   if (json names = foreign_files_in(request_.path, earlier); !names.empty())
@@ -178,7 +183,7 @@ void SidecarEngine::begin_step(const StepInfo &step) {
   step_ = {{"index", step.index}, {"time", step.time}, {"variables", json::array()}};
   own_files_ = {};
   created_.clear();
-  stored_blocks_.clear();
+  own_blocks_.clear();
 }
 
 FileDescriptor SidecarEngine::create_file(const std::string &path) {
@@ -198,11 +203,14 @@ json &SidecarEngine::add_variable(const Block &block) {
 
 void SidecarEngine::end_step(const StepMetadata &metadata) {
   Entry entry{{step_.at("index"), step_.at("time")}, 0, 0, 0};
+  std::vector<BlockRows> stored;
+  if (by_blocks_)
+    stored = gather_blocks(own_blocks_, step_["variables"].size(), request_.comm);
   // On all ranks, before rank 0 lists the step: a line that is there cannot be taken back for readers that have seen
   // it.
   request_.comm.agree([&] {
     if (request_.comm.rank() == 0)
-      describe_blocks(metadata);
+      describe_blocks(metadata, std::move(stored));
     own_files_.check();
   });
   request_.comm.agree([&] {
@@ -232,25 +240,25 @@ void SidecarEngine::list_blocks(json &described, const BlockRows &rows) const {
   std::transform(rows.begin(), rows.end(), std::back_inserter(described["blocks"] = json::array()), block_to_json);
 }
 
-/// Lists the blocks of the open step with their places and checksums: in its line, or in its table.
-void SidecarEngine::describe_blocks(const StepMetadata &metadata) {
+/// Lists the blocks of the open step with their checksums, and with their places if they are `stored` one by one: in
+/// its line, or in its table.
+void SidecarEngine::describe_blocks(const StepMetadata &metadata, std::vector<BlockRows> stored) {
   FileDescriptor table;
   std::string path;
   std::int64_t end = 0;
   for (std::size_t v = 0; v < step_["variables"].size(); ++v) {
     json &variable = step_["variables"][v];
-    const bool stored = v < stored_blocks_.size();
-    BlockRows rows = stored ? std::move(stored_blocks_[v]) : BlockRows();
+    BlockRows rows = by_blocks_ ? std::move(stored[v]) : BlockRows();
     const BlockRows *sums = nullptr;
     if (metadata.blocks)
       if (const auto found = metadata.blocks->find(variable.at("name")); found != metadata.blocks->end())
         sums = &found->second;
-    for (std::size_t at = 0; stored && sums && at < rows.size(); ++at)
+    for (std::size_t at = 0; by_blocks_ && sums && at < rows.size(); ++at)
       rows[at].sum = sums->at(at).sum;
-    if (!stored && sums)
+    if (!by_blocks_ && sums)
       rows = *sums;
     if (header_.at("version") != with_tables || !goes_into_table(rows.size())) {
-      if (stored)
+      if (by_blocks_)
         list_blocks(variable, rows);
       if (sums)
         variable["checksums"] = parse_json(checksums_to_json(rows));

@@ -65,12 +65,13 @@ protected:
   const nlohmann::json &stored(std::size_t step, const std::string &variable) const;
   /// Adds a variable to the open step; the engine may add its own entries.
   nlohmann::json &add_variable(const Block &block);
-  /// Where the blocks of the next variable without them are stored, in the order of the ranks. On rank 0, before the
-  /// step ends; for engines that store block by block.
-  void add_blocks(BlockRows rows) { stored_blocks_.push_back(std::move(rows)); }
+  /// Where this rank's block of the variable that was added last is stored. For engines with `by_blocks_`.
+  void add_block(std::int64_t number, std::int64_t offset, const Box &box) {
+    own_blocks_.push_back({step_["variables"].size() - 1, {number, offset, box, 0}});
+  }
   /// The stored blocks of a variable that hold points of `box`. Local.
   std::vector<StoredBlock> blocks_of(std::size_t step, const VariableInfo &variable, const Box &box) const;
-  /// Whether the stored blocks of a variable are in the table of the step; and all of these. Local.
+  /// Whether the blocks of a variable are in the table of its step; and those in it. Local.
   static bool has_table(const nlohmann::json &described) { return described.contains("table"); }
   BlockTable table(const nlohmann::json &step, const nlohmann::json &described) const;
 
@@ -95,6 +96,7 @@ protected:
 
   OpenRequest request_;
   nlohmann::json step_;           ///< the open step; only the entries of rank 0 are stored
+  bool by_blocks_ = false;        ///< the engine stores variables block by block
   std::optional<XdmfFiles> xdmf_; ///< of an engine whose files they can describe; used only on rank 0
 
 private:
@@ -110,7 +112,7 @@ private:
   void check_step(const nlohmann::json &step) const;
   std::vector<std::string> all_files(const nlohmann::json &step) const;
   bool goes_into_table(std::size_t rows) const;
-  void describe_blocks(const StepMetadata &metadata);
+  void describe_blocks(const StepMetadata &metadata, std::vector<BlockRows> stored);
   bool find_again(std::size_t step) const;
   IoError changed(std::size_t step) const;
   IoError damaged(const nlohmann::json &step, const std::exception &error) const;
@@ -130,9 +132,9 @@ private:
   nlohmann::json header_, attributes_ = nlohmann::json::object();
   mutable std::vector<Entry> entries_; ///< the same on all ranks, but for the places of lines after find_again
   std::vector<std::string> damage_;
-  std::vector<BlockRows> stored_blocks_; ///< of the variables of the open step; on rank 0
-  OwnFiles own_files_;                   ///< of the open step, by this rank
-  std::vector<std::string> created_;     ///< files of the open step, by this rank
+  std::vector<VariableBlock> own_blocks_; ///< of the open step, by this rank
+  OwnFiles own_files_;                    ///< of the open step, by this rank
+  std::vector<std::string> created_;      ///< files of the open step, by this rank
   bool unsaved_ = false;
   bool closed_ = false; ///< whether the writer before this one has closed the series; on rank 0
   static constexpr std::size_t none = static_cast<std::size_t>(-1);

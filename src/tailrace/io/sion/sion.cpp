@@ -40,7 +40,6 @@ private:
   void close_files() const override { open_.reset(); }
   void read_stored(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
   void create_container(std::int64_t first_bytes);
-  std::vector<std::vector<std::int64_t>> gather_blocks(const std::vector<std::int64_t> &used);
   std::int64_t block_bytes_for(const std::vector<std::int64_t> &chunks) const;
   const SionReader &container(const std::string &name) const;
 
@@ -50,7 +49,6 @@ private:
   std::optional<SionLayout> layout_;
   std::optional<SionStream> stream_;
   std::int64_t written_ = 0; ///< bytes of this rank's stream
-  BlockRows blocks_;         ///< of this rank; `sum` is the number of the variable
   // The last container that was read:
   mutable std::string open_name_;
   mutable std::optional<SionReader> open_;
@@ -60,6 +58,7 @@ SionEngine::SionEngine(const OpenRequest &request, Parameters &parameters)
     : SidecarEngine(request, "sion",
                     "SIONlib containers, one per step; blocks [task, offset in its stream, z, y, x, nz, ny, nx], x "
                     "fastest; shapes and checksum boxes [z, y, x, nz, ny, nx, xxh3] in the order of axes") {
+  by_blocks_ = true;
   request.comm.agree([&] {
     files_ = static_cast<int>(std::min<std::int64_t>(parameters.number("files", most_files, 1), request.comm.size()));
     chunk_bytes_ = parameters.number("chunk_bytes", 0, 0);
@@ -106,7 +105,6 @@ void SionEngine::create_container(std::int64_t first_bytes) {
   step_["file"] = name;
   step_["files"] = files_;
   written_ = 0;
-  blocks_.clear();
   request_.comm.agree([&] {
     layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
     if (request_.comm.rank() == 0)
@@ -123,7 +121,7 @@ void SionEngine::write(const Block &block) {
     create_container(part.size() * bytes);
   add_variable(block);
   if (!part.empty())
-    blocks_.push_back({0, written_, part, step_["variables"].size() - 1});
+    add_block(request_.comm.rank(), written_, part);
   request_.comm.agree([&] {
     const Span span(*request_.trace, Phase::write, part.size() * bytes);
     stream_->reserve(part.size() * bytes);
@@ -151,7 +149,12 @@ void SionEngine::end_step(const StepMetadata &metadata) {
       }
       used = stream_->close();
     });
-    const std::vector<std::vector<std::int64_t>> of_tasks = gather_blocks(used);
+    const std::string bytes(reinterpret_cast<const char *>(used.data()), used.size() * sizeof(std::int64_t));
+    std::vector<std::vector<std::int64_t>> of_tasks;
+    for (const std::string &text : request_.comm.gather(bytes, 0)) {
+      of_tasks.emplace_back(text.size() / sizeof(std::int64_t));
+      text.copy(reinterpret_cast<char *>(of_tasks.back().data()), text.size());
+    }
     request_.comm.agree([&] {
       if (request_.comm.rank() != 0)
         return;
@@ -163,33 +166,6 @@ void SionEngine::end_step(const StepMetadata &metadata) {
   SidecarEngine::end_step(metadata);
   stream_.reset();
   layout_.reset();
-}
-
-/// The blocks of all tasks go to the list of the step. Returns what each task has used of its chunks. On rank 0, in one
-/// message of each task; collective.
-std::vector<std::vector<std::int64_t>> SionEngine::gather_blocks(const std::vector<std::int64_t> &used) {
-  std::vector<std::int64_t> ours{static_cast<std::int64_t>(blocks_.size())};
-  for (const BlockRow &block : blocks_) {
-    const auto &[start, count] = block.box;
-    ours.insert(ours.end(), {static_cast<std::int64_t>(block.sum), block.offset, start[0], start[1], start[2], count[0],
-                             count[1], count[2]});
-  }
-  ours.insert(ours.end(), used.begin(), used.end());
-  std::vector<BlockRows> all(step_["variables"].size());
-  std::vector<std::vector<std::int64_t>> of_tasks;
-  const std::string bytes(reinterpret_cast<const char *>(ours.data()), ours.size() * sizeof(std::int64_t));
-  for (const std::string &text : request_.comm.gather(bytes, 0)) {
-    std::vector<std::int64_t> numbers(text.size() / sizeof(std::int64_t));
-    text.copy(reinterpret_cast<char *>(numbers.data()), text.size());
-    auto at = numbers.begin() + 1;
-    for (std::int64_t rest = numbers[0]; rest > 0; --rest, at += 8)
-      all[static_cast<std::size_t>(at[0])].push_back(
-          {static_cast<std::int64_t>(of_tasks.size()), at[1], {{at[2], at[3], at[4]}, {at[5], at[6], at[7]}}, 0});
-    of_tasks.emplace_back(at, numbers.end());
-  }
-  for (BlockRows &rows : all)
-    add_blocks(std::move(rows));
-  return of_tasks;
 }
 
 void SionEngine::abandon_step() noexcept {

@@ -47,15 +47,17 @@ void StepWriter::write(Block block, Type given) {
     if (!with_checksums_)
       return;
     if (!block.place.block.empty())
-      blocks_.push_back({static_cast<std::int64_t>(names_.size()), 0, block.place.block, sum.number()});
+      blocks_.push_back({names_.size(), {0, 0, block.place.block, sum.number()}});
     names_.push_back(block.name);
   });
 }
 
 StepBlocks StepWriter::gather_blocks() const {
+  std::vector<BlockRows> all = io::gather_blocks(blocks_, names_.size(), comm_);
   StepBlocks blocks;
-  for (const BlockRow &row : comm_.gather(blocks_, 0))
-    blocks[names_[static_cast<std::size_t>(row.number)]].push_back({0, 0, row.box, row.sum});
+  for (std::size_t v = 0; v < all.size(); ++v)
+    if (!all[v].empty())
+      blocks[names_[v]] = std::move(all[v]);
   return blocks;
 }
 

@@ -32,8 +32,8 @@ private:
   bool with_checksums_;
   ReplacedSeries *replaced_;
   std::vector<char> converted_;
-  std::vector<std::string> names_; ///< of the variables of the open step that have checksums
-  BlockRows blocks_;               ///< of this rank; `number` is that of the name
+  std::vector<std::string> names_;    ///< of the variables of the open step that have checksums
+  std::vector<VariableBlock> blocks_; ///< of this rank
 };
 
 } // namespace tailrace::io
