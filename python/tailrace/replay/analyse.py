@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from tailrace.steps.step import Step
 
 
+_DAYS = 100 * 86400  # seconds, which no wait beside a run reaches
+
+
 @dataclass(frozen=True)
 class AnalysisRequest:
     """The options of the command.
@@ -81,7 +84,11 @@ class Analyse:
         self._ranks = comm.size // request.groups  # ranks of a group
         self._group = comm.rank // self._ranks
         ours = comm.Split(self._group, comm.rank)
-        self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
+        # The ranks of a large run need minutes to start. The command that started both ends us when the run ends.
+        patience = {"OpenTimeoutSecs": _DAYS} if request.beside else None
+        self._source = SeriesSource(
+            request.source, ours, grid_file=given, precision=request.precision, parameters=patience
+        )
         agree(comm, self._check_stream)
         self._comm = ours
         self._engine = request.engine or (self._source.engine if self._source.engine in STORING else DEFAULT)

@@ -126,6 +126,29 @@ def test_the_wait_for_the_first_step_is_a_part_of_the_time(tmp_path, start):
     assert 0 < waited <= total
 
 
+def slow_to_start(directory, then):
+    """A case whose first field takes three seconds, as the start of many ranks may."""
+    (directory / "flow.py").write_text(f"import time\ndef velocity(x, y, z):\n    time.sleep(3)\n    {then}")
+    case = write_case(directory)
+    case.write_text(case.read_text().replace('name = "small"', 'name = "small"\nflow = "flow.py:velocity"'))
+    return case
+
+
+def test_a_run_may_take_long_to_open_the_stream(tmp_path, monkeypatch):
+    """The analysis beside 512 ranks gave up after 60 s, before the run had begun."""
+    monkeypatch.setenv("TAILRACE_PARAMETERS", "sst:OpenTimeoutSecs=1")
+    run(slow_to_start(tmp_path, "return 1 + 0 * x, 0 * x, 0 * x"), "--beside=budget", "--beside-every=1")
+    assert list(read_time_series(tmp_path / "analysis/budget.csv")["step"]) == list(range(7))
+    assert_tidy(tmp_path)
+
+
+def test_an_analysis_of_a_run_that_fails_before_it_opens_the_stream(tmp_path):
+    result = run(slow_to_start(tmp_path, "raise ValueError('no flow today')"), "--beside=budget", code=1)
+    assert "no flow today" in result.text
+    assert "the simulation ended before it opened the stream, and the analysis is stopped" in result.text
+    assert_tidy(tmp_path)
+
+
 SAYS = "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}"
 # As the command, with less patience.
 IMPATIENT = "import tailrace.cli.ranks.beside as b; b._STOPPED = 1.0; from tailrace.cli.main import main; main()"

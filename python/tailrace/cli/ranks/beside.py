@@ -75,7 +75,7 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
         for one in (first, second):
             hand_over(one.environment)
-        with _Pair(first, ranks, second, analysis_ranks) as pair:
+        with _Pair(first, ranks, second, analysis_ranks, Path(f"{stream}.sst")) as pair:
             return pair.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,12 +117,17 @@ def _is_held(file: Path) -> bool:
 
 
 class _Pair:
-    """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both."""
+    """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both.
+
+    :param contact: the file that is there from when the simulation opens the stream until it closes it.
+    """
 
     def __init__(
-        self, simulation: launch.LaunchCommand, ranks: int, analysis: launch.LaunchCommand, analysis_ranks: int
-    ) -> None:
+        self, simulation: launch.LaunchCommand, ranks: int, analysis: launch.LaunchCommand, analysis_ranks: int,
+        contact: Path,
+    ) -> None:  # fmt: skip
         self._ranks = analysis_ranks
+        self._contact, self._streamed = contact, False
         self._ask = simulation.ask, simulation.shows_ranks
         self._signals = StopSignals(self._stop_both)
         self._analysis = launch.begin(analysis, subprocess.PIPE)
@@ -157,6 +162,7 @@ class _Pair:
         told, why = False, ""
         request = launch.LaunchRequest(self._simulation, *self._ask)
         while self._simulation.poll() is None and not why:
+            self._streamed = self._streamed or self._contact.exists()
             if self._signals.first:
                 request.make()
             if self._analysis.poll() is not None and not told:
@@ -185,7 +191,9 @@ class _Pair:
                 self._analysis.wait(0.5)
                 return
             why = "the simulation failed" if time.monotonic() > deadline else ""
-            if stopped_well:
+            if not self._streamed:  # the analysis waits for it as long as the run lives
+                why = "the simulation ended before it opened the stream"
+            elif stopped_well:
                 why = watch.stands_still() or self._lost[1].stuck()
             if why:
                 self._stop("analysis", self._analysis, why)
