@@ -21,6 +21,9 @@ struct BlockRow {
 };
 using BlockRows = std::vector<BlockRow>;
 
+/// How many blocks of a variable are described by text. More are in tables of numbers.
+constexpr std::size_t most_in_lines = 64;
+
 /// As files describe a block: number, offset, z, y, x, nz, ny, nx, checksum. Local.
 using BlockNumbers = std::array<std::int64_t, 9>;
 BlockNumbers numbers_of(const BlockRow &block);

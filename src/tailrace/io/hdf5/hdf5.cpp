@@ -84,7 +84,7 @@ public:
     return reader_.step(contents_, number).variables;
   }
   Scalars scalars(std::size_t number) const override { return reader_.step(contents_, number).scalars; }
-  std::string checksums(std::size_t number) const override { return reader_.step(contents_, number).checksums; }
+  std::string checksums(std::size_t number) const override { return reader_.checksums(contents_, number); }
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:
@@ -224,7 +224,8 @@ template <class Change> void Hdf5Engine::change(Change work) {
 
 void Hdf5Engine::begin_step(const StepInfo &step) {
   const h5::Quiet quiet;
-  step_ = {step, {}, {}, {}};
+  step_ = {};
+  step_.info = step;
   created_.clear();
   request_.comm.from_root([&] {
     file_->begin();
@@ -351,8 +352,7 @@ void Hdf5Engine::end_step(const StepMetadata &metadata) {
       drawing_->add(contents_, step_);
     }
     step_.scalars = metadata.scalars;
-    step_.checksums = metadata.checksums();
-    vtkhdf::append_step(*file_, row(), step_);
+    vtkhdf::append_step(*file_, row(), step_, metadata.blocks, options_.block_list);
     failures.check("write " + request_.path);
     file_->commit(vtkhdf::marks(*file_, row()));
   });

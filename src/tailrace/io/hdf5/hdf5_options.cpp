@@ -41,6 +41,7 @@ Hdf5Options hdf5_options(Parameters &parameters) {
   if (options.closing_given)
     options.closing = directions_named(closing);
   options.alignment = parameters.number("alignment", 0, 0);
+  options.block_list = BlockList(parameters);
   parameters.finish("hdf5");
   if (options.filters.any() && !transfer.empty())
     throw InputError("transfer: it has no meaning with a compression, where rank 0 stores what the ranks compress");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/io/engine/block_list.hpp>
 #include <tailrace/io/engine/parameters.hpp>
 #include <tailrace/io/hdf5/filters/filters.hpp>
 #include <tailrace/io/storage/mpi_file.hpp>
@@ -14,6 +15,7 @@ struct Hdf5Options {
   Transfer transfer = Transfer::independent;
   double failure_timeout = 0; ///< seconds, of collective transfer
   Filters filters;
+  BlockList block_list; ///< where the checksums of a step are
   std::int64_t chunk_bytes = 0, alignment = 0;
   std::array<bool, 3> closing{}; ///< directions with a closing plane
   bool closing_given = false;

@@ -121,6 +121,15 @@ const vtkhdf::Step &StepReader::step(const vtkhdf::Contents &contents, std::size
   return cached_step_;
 }
 
+std::string StepReader::checksums(const vtkhdf::Contents &contents, std::size_t number) const {
+  const h5::Quiet quiet;
+  const vtkhdf::Step &known = step(contents, number);
+  if (known.in_table.empty())
+    return known.checksums;
+  return look_at(contents, number,
+                 [&](hid_t file) { return vtkhdf::read_table(file, known, static_cast<std::int64_t>(number)); });
+}
+
 void StepReader::read(const vtkhdf::Contents &contents, std::size_t number, const VariableInfo &variable,
                       const Box &box, void *data) const {
   const h5::Quiet quiet;

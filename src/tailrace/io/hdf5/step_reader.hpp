@@ -23,6 +23,7 @@ public:
   std::vector<std::string> damage(const vtkhdf::Contents &contents) const;
   /// Step `number` of the contents. The reference is valid until the next call.
   const vtkhdf::Step &step(const vtkhdf::Contents &contents, std::size_t number) const;
+  std::string checksums(const vtkhdf::Contents &contents, std::size_t number) const;
   void read(const vtkhdf::Contents &contents, std::size_t number, const VariableInfo &variable, const Box &box,
             void *data) const;
 

@@ -18,9 +18,6 @@ namespace tailrace::io {
 // directory has the box around them (z, y, x, nz, ny, nx) and the checksum of their bytes, so that a reader takes the
 // pages that it needs and finds all damage. All functions are local.
 
-/// How many blocks of a variable are listed in lines.
-constexpr std::size_t most_in_lines = 64;
-
 /// Writes the blocks of a variable behind `end` of the file, which moves on. Returns the description of them that the
 /// sidecar gets: [offset, rows, checksum of the directory].
 nlohmann::json write_table(const FileDescriptor &file, const std::string &path, const BlockRows &rows,

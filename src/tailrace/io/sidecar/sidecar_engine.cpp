@@ -47,10 +47,7 @@ std::string SidecarEngine::file(const std::string &name) const {
   return (std::filesystem::path(request_.path) / name).string();
 }
 
-void SidecarEngine::take(Parameters &parameters) {
-  const std::string where = parameters.text("blocks", "auto", {"auto", "lines", "table"});
-  blocks_ = where == "lines" ? Blocks::lines : where == "table" ? Blocks::table : Blocks::automatic;
-}
+void SidecarEngine::take(Parameters &parameters) { block_list_ = BlockList(parameters); }
 
 void SidecarEngine::open() {
   request_.comm.agree([&] {
@@ -93,7 +90,7 @@ void SidecarEngine::create() {
              {"byte_order", native_order},
              {"axes", {"z", "y", "x"}},
              {"layout", layout_}};
-  if (goes_into_table(static_cast<std::size_t>(request_.comm.size()))) {
+  if (block_list_.goes_into_table(static_cast<std::size_t>(request_.comm.size()))) {
     header_["version"] = with_tables;
     header_["tables"] = "of 64-bit numbers; a block: rank or task, offset, z, y, x, nz, ny, nx, xxh3; "
                         "a page of 64 blocks: z, y, x, nz, ny, nx, xxh3";
@@ -232,10 +229,6 @@ void SidecarEngine::end_step(const StepMetadata &metadata) {
     xdmf_->keep();
 }
 
-bool SidecarEngine::goes_into_table(std::size_t rows) const {
-  return blocks_ != Blocks::lines && rows > (blocks_ == Blocks::table ? 0 : most_in_lines);
-}
-
 void SidecarEngine::list_blocks(json &described, const BlockRows &rows) const {
   std::transform(rows.begin(), rows.end(), std::back_inserter(described["blocks"] = json::array()), block_to_json);
 }
@@ -257,7 +250,7 @@ void SidecarEngine::describe_blocks(const StepMetadata &metadata, std::vector<Bl
       rows[at].sum = sums->at(at).sum;
     if (!by_blocks_ && sums)
       rows = *sums;
-    if (header_.at("version") != with_tables || !goes_into_table(rows.size())) {
+    if (header_.at("version") != with_tables || !block_list_.goes_into_table(rows.size())) {
       if (by_blocks_)
         list_blocks(variable, rows);
       if (sums)

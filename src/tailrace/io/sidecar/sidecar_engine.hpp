@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/io/data/block_rows.hpp>
+#include <tailrace/io/engine/block_list.hpp>
 #include <tailrace/io/engine/engine_entry.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/block_table.hpp>
@@ -111,7 +112,6 @@ private:
   void load();
   void check_step(const nlohmann::json &step) const;
   std::vector<std::string> all_files(const nlohmann::json &step) const;
-  bool goes_into_table(std::size_t rows) const;
   void describe_blocks(const StepMetadata &metadata, std::vector<BlockRows> stored);
   bool find_again(std::size_t step) const;
   IoError changed(std::size_t step) const;
@@ -127,7 +127,7 @@ private:
   bool goes_on_with_drawing();
 
   std::string name_, layout_;
-  enum class Blocks { automatic, lines, table } blocks_ = Blocks::automatic; ///< where they are listed
+  BlockList block_list_;
   mutable StepLog log_;
   nlohmann::json header_, attributes_ = nlohmann::json::object();
   mutable std::vector<Entry> entries_; ///< the same on all ranks, but for the places of lines after find_again

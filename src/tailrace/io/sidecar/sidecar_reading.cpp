@@ -99,7 +99,7 @@ void SidecarEngine::load() {
   if (!damage_.empty() && request_.mode == Mode::append)
     throw IoError(fmt::format("cannot append to {}: {}. To fix this, append to a copy without that line", request_.path,
                               damage_[0]));
-  if (request_.mode == Mode::append && blocks_ == Blocks::table && header_.at("version") != with_tables)
+  if (request_.mode == Mode::append && block_list_.always_table() && header_.at("version") != with_tables)
     throw InputError(
         fmt::format("cannot append to {} with blocks = table: the series lists its blocks in lines. To fix "
                     "this, leave the parameter out, or begin a new series",

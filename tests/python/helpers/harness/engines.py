@@ -49,6 +49,7 @@ ENGINES = [
     Engine("mpiio-small", "mpiio", "run", every_rank_writes=False, steps_apart=True),
     Engine("hdf5", "hdf5", "run.vtkhdf", is_file=True),
     Engine("hdf5-gzip", "hdf5", "run.vtkhdf", {"compression": "gzip", "chunk_bytes": 3000}, is_file=True),
+    Engine("hdf5-table", "hdf5", "run.vtkhdf", {"blocks": "table"}, is_file=True),
     Engine("bp4", "bp4", "run.bp4", spares_strangers=False),
     Engine("bp5", "bp5", "run.bp", spares_strangers=False),
     Engine("adios_hdf5", "adios_hdf5", "run.adios_hdf5"),

@@ -3,13 +3,16 @@
 #include <tailrace/grid/box_copy.hpp>
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/support/error.hpp>
+#include <tailrace/support/sparse_exchange.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -70,31 +73,21 @@ private:
   hsize_t chunk_[4] = {0, 0, 0, 0};
 };
 
-/// The chunks of a variable and the ranks that own them; the same on all ranks.
+/// The chunks that this rank owns, those of which the first point is in its block, and what it exchanges with others
+/// to fill them. Who owns a chunk that several blocks share is told by another rank, where the owner has put it down:
+/// no rank knows the blocks of all.
 class ChunkGrid {
 public:
-  ChunkGrid(const Communicator &comm, const Placement &place, const Index3 &chunk, std::int64_t size)
-      : rank_(comm.rank()), size_(size), shape_(place.shape), chunk_(chunk),
-        blocks_(static_cast<std::size_t>(comm.size())), owned_(blocks_.size()) {
-    static_assert(sizeof(Box) == 6 * sizeof(std::int64_t));
-    check_mpi(MPI_Allgather(&place.block, 6, MPI_INT64_T, blocks_.data(), 6, MPI_INT64_T, comm.get()), "MPI_Allgather");
-    for (std::int64_t k = 0; k < shape_[2]; k += chunk[2])
-      for (std::int64_t j = 0; j < shape_[1]; j += chunk[1])
-        for (std::int64_t i = 0; i < shape_[0]; i += chunk[0])
-          owned_[owner({i, j, k})].push_back({i, j, k});
-    per_round_ = std::max<std::size_t>(1, static_cast<std::size_t>(round_bytes / (product(chunk) * size)));
-    for (const auto &mine : owned_)
-      rounds_ = std::max(rounds_, (mine.size() + per_round_ - 1) / per_round_);
-  }
+  /// Collective.
+  ChunkGrid(const Communicator &comm, const Placement &place, const Index3 &chunk, std::int64_t size);
 
   std::size_t rounds() const { return rounds_; }
 
-  /// The whole chunks of a rank in a round: at the upper ends they may reach beyond the variable.
-  std::vector<Box> chunks(std::size_t rank, std::size_t round) const {
+  /// This rank's whole chunks of a round: at the upper ends they may reach beyond the variable.
+  std::vector<Box> chunks(std::size_t round) const {
     std::vector<Box> result;
-    const auto &all = owned_[rank];
-    for (std::size_t c = round * per_round_; c < std::min(all.size(), (round + 1) * per_round_); ++c)
-      result.push_back({all[c], chunk_});
+    for (std::size_t c = round * per_round_; c < std::min(owned_.size(), (round + 1) * per_round_); ++c)
+      result.push_back(chunk_at(owned_[c]));
     return result;
   }
 
@@ -102,34 +95,99 @@ public:
   std::vector<std::vector<char>> exchange(const Communicator &comm, const Block &block, std::size_t round) const;
 
 private:
-  std::size_t owner(const Index3 &point) const {
-    for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
-      if (blocks_[rank].contains({point, {1, 1, 1}}))
-        return rank;
-    return 0; // Series has checked that there is one
+  /// What a rank tells of a chunk that it shares, and what it is told of it.
+  struct Share {
+    std::int64_t chunk = 0; ///< its number
+    int rank = -1;          ///< the other one
+    int own = 0;            ///< whether the rank that tells owns the chunk
+    std::int64_t place = 0; ///< of the chunk among those of its owner
+    Box part;               ///< the points of the chunk that the rank has which does not own it
+  };
+  Index3 first_point(std::int64_t chunk) const {
+    return {chunk % count_[0] * chunk_[0], chunk / count_[0] % count_[1] * chunk_[1],
+            chunk / (count_[0] * count_[1]) * chunk_[2]};
   }
+  Box chunk_at(std::int64_t chunk) const { return {first_point(chunk), chunk_}; }
+  void find(const Box &ours);
+  void meet(const Communicator &comm, const Box &ours);
   std::size_t bytes(const Box &box) const { return static_cast<std::size_t>(box.size() * size_); }
 
-  int rank_;
   std::int64_t size_;
-  Index3 shape_, chunk_;
-  std::vector<Box> blocks_;
-  std::vector<std::vector<Index3>> owned_; ///< first points of the chunks, by rank
+  Index3 shape_, chunk_, count_;              ///< of points, of points in a chunk, of chunks
+  std::vector<std::int64_t> owned_, foreign_; ///< numbers of chunks that have points of this rank's block
+  std::vector<Share> coming_, going_;
   std::size_t per_round_ = 1, rounds_ = 0;
 };
+
+ChunkGrid::ChunkGrid(const Communicator &comm, const Placement &place, const Index3 &chunk, std::int64_t size)
+    : size_(size), shape_(place.shape), chunk_(chunk) {
+  for (std::size_t d = 0; d < 3; ++d)
+    count_[d] = (shape_[d] + chunk[d] - 1) / chunk[d];
+  find(place.block);
+  meet(comm, place.block);
+  per_round_ = std::max<std::size_t>(1, static_cast<std::size_t>(round_bytes / (product(chunk) * size)));
+  rounds_ =
+      static_cast<std::size_t>(comm.max(static_cast<std::int64_t>((owned_.size() + per_round_ - 1) / per_round_)));
+}
+
+/// Lists the chunks with points of this rank's block.
+void ChunkGrid::find(const Box &ours) {
+  if (ours.empty())
+    return;
+  Index3 low, high;
+  for (int d = 0; d < 3; ++d)
+    low[d] = ours.start[d] / chunk_[d], high[d] = (ours.end(d) - 1) / chunk_[d];
+  for (std::int64_t k = low[2]; k <= high[2]; ++k)
+    for (std::int64_t j = low[1]; j <= high[1]; ++j)
+      for (std::int64_t i = low[0]; i <= high[0]; ++i) {
+        const std::int64_t number = (k * count_[1] + j) * count_[0] + i;
+        (ours.contains({first_point(number), {1, 1, 1}}) ? owned_ : foreign_).push_back(number);
+      }
+}
+
+/// Finds out with whom this rank shares chunks. Collective.
+void ChunkGrid::meet(const Communicator &comm, const Box &ours) {
+  const std::int64_t each = std::max<std::int64_t>(1, (product(count_) + comm.size() - 1) / comm.size());
+  std::map<int, std::vector<Share>> told, answers;
+  const auto tell = [&](const Share &share) { told[static_cast<int>(share.chunk / each)].push_back(share); };
+  const Box whole{{0, 0, 0}, shape_};
+  for (std::size_t at = 0; at < owned_.size(); ++at)
+    if (!ours.contains(chunk_at(owned_[at]).intersect(whole)))
+      tell({owned_[at], comm.rank(), true, static_cast<std::int64_t>(at), {}});
+  for (const std::int64_t number : foreign_)
+    tell({number, comm.rank(), false, 0, chunk_at(number).intersect(ours)});
+  std::map<std::int64_t, Share> owners;
+  const auto known = exchange_sparse(comm, told);
+  for (const auto &[rank, shares] : known)
+    for (const Share &share : shares)
+      if (share.own)
+        owners[share.chunk] = share;
+  for (const auto &[rank, shares] : known)
+    for (Share share : shares)
+      if (!share.own) {
+        const Share &owner = owners.at(share.chunk); // Series has checked that there is one
+        share.place = owner.place;
+        answers[owner.rank].push_back(share);
+        share.rank = owner.rank, share.own = true;
+        answers[rank].push_back(share);
+      }
+  for (const auto &[rank, shares] : exchange_sparse(comm, answers))
+    for (const Share &share : shares)
+      (share.own ? going_ : coming_).push_back(share);
+}
 
 /// Messages that are being sent and received.
 class Messages {
 public:
   explicit Messages(MPI_Comm comm) : comm_(comm) {}
-  void send(const std::vector<char> &buffer, std::size_t rank, std::size_t tag) {
-    check_mpi(MPI_Isend(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, static_cast<int>(rank),
-                        static_cast<int>(tag), comm_, &requests_.emplace_back()),
+  void send(const std::vector<char> &buffer, int rank, std::size_t tag) {
+    check_mpi(MPI_Isend(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, rank, static_cast<int>(tag), comm_,
+                        &requests_.emplace_back()),
               "MPI_Isend");
   }
-  void receive(std::vector<char> &buffer, std::size_t rank, std::size_t tag) {
-    check_mpi(MPI_Irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, static_cast<int>(rank),
-                        static_cast<int>(tag), comm_, &requests_.emplace_back()),
+  void receive(std::vector<char> &buffer, int rank, std::size_t tag) {
+    check_mpi(MPI_Irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, rank, static_cast<int>(tag), comm_,
+                        &requests_.emplace_back()),
               "MPI_Irecv");
   }
   void wait() {
@@ -144,48 +202,37 @@ private:
 std::vector<std::vector<char>> ChunkGrid::exchange(const Communicator &comm, const Block &block,
                                                    std::size_t round) const {
   struct Part {
-    std::size_t chunk;
-    Box box;
+    Share share;
+    std::size_t chunk; ///< of the round
     std::vector<char> bytes;
   };
   const Box ours = block.place.block, memory = block.place.memory;
   const char *data = static_cast<const char *>(block.data);
-  const std::size_t self = static_cast<std::size_t>(rank_);
-  const auto mine = chunks(self, round);
+  const auto mine = chunks(round);
   std::vector<std::vector<char>> values(mine.size());
   std::vector<Part> coming, going;
-  std::vector<std::size_t> from, to;
   comm.agree([&] { // all the memory that is needed
-    for (std::size_t c = 0; c < mine.size(); ++c) {
+    for (std::size_t c = 0; c < mine.size(); ++c)
       values[c].assign(bytes(mine[c]), 0);
-      for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
-        if (const Box part = mine[c].intersect(blocks_[rank]); rank != self && !part.empty()) {
-          coming.push_back({c, part, std::vector<char>(bytes(part))});
-          from.push_back(rank);
-        }
-    }
-    for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
-      const auto theirs = chunks(rank, round);
-      for (std::size_t c = 0; c < theirs.size() && rank != self; ++c)
-        if (const Box part = theirs[c].intersect(ours); !part.empty()) {
-          going.push_back({c, part, std::vector<char>(bytes(part))});
-          grid::copy_part(part, static_cast<std::size_t>(size_), memory, data, part, going.back().bytes.data());
-          to.push_back(rank);
-        }
-    }
+    for (const auto &[shares, parts] : {std::pair(&coming_, &coming), std::pair(&going_, &going)})
+      for (const Share &share : *shares)
+        if (const auto place = static_cast<std::size_t>(share.place); place / per_round_ == round)
+          parts->push_back({share, place % per_round_, std::vector<char>(bytes(share.part))});
+    for (auto &[share, chunk, part] : going)
+      grid::copy_part(share.part, static_cast<std::size_t>(size_), memory, data, share.part, part.data());
   });
   Messages messages(comm.get());
-  for (std::size_t m = 0; m < coming.size(); ++m)
-    messages.receive(coming[m].bytes, from[m], coming[m].chunk);
-  for (std::size_t m = 0; m < going.size(); ++m)
-    messages.send(going[m].bytes, to[m], going[m].chunk);
+  for (auto &[share, chunk, part] : coming)
+    messages.receive(part, share.rank, chunk);
+  for (const auto &[share, chunk, part] : going)
+    messages.send(part, share.rank, chunk);
   for (std::size_t c = 0; c < mine.size(); ++c)
     if (const Box part = mine[c].intersect(ours); !part.empty())
       grid::copy_part(part, static_cast<std::size_t>(size_), memory, data, mine[c], values[c].data());
   messages.wait();
-  for (const auto &part : coming)
-    grid::copy_part(part.box, static_cast<std::size_t>(size_), part.box, part.bytes.data(), mine[part.chunk],
-                    values[part.chunk].data());
+  for (const auto &[share, chunk, part] : coming)
+    grid::copy_part(share.part, static_cast<std::size_t>(size_), share.part, part.data(), mine[chunk],
+                    values[chunk].data());
   return values;
 }
 
@@ -276,7 +323,7 @@ void write_through_filters(const Communicator &comm, const Block &block, const s
   });
   const ChunkGrid grid(comm, block.place, packer->shape(), size);
   for (std::size_t round = 0; round < grid.rounds(); ++round) {
-    const auto mine = grid.chunks(static_cast<std::size_t>(comm.rank()), round);
+    const auto mine = grid.chunks(round);
     std::vector<std::vector<char>> values;
     {
       const Span span(trace, Phase::aggregate);

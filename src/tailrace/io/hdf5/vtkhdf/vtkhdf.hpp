@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tailrace/io/data/block_rows.hpp>
+#include <tailrace/io/engine/block_list.hpp>
 #include <tailrace/io/h5/h5.hpp>
 #include <tailrace/io/hdf5/filters/filters.hpp>
 #include <tailrace/io/types.hpp>
@@ -29,6 +31,9 @@
 ///                                 series; coordinates/x, y, z of a stretched grid
 ///     /Tailrace/steps/<row>       what a step holds, as a checked line of JSON: index, time, scalars, variables,
 ///                                 lists, checksums. We read this; the rest is there for other programs
+///     /Tailrace/blocks/<row>      [block, 8]; where many ranks write, the checksums of step number <row>: number of
+///     the
+///                                 variable in the record, z, y, x, nz, ny, nx of the block, xxh3 of its bytes
 ///
 /// When a step lacks a grid variable that other steps have, the dataset holds zeros for it, or the fill value where
 /// there are filters. Everything here is local and serial.
@@ -132,17 +137,22 @@ struct Step {
   StepInfo info;
   Scalars scalars;
   std::vector<VariableInfo> variables; ///< lists, too
-  std::string checksums;
+  std::string checksums;               ///< as JSON; "" if there are none, or they are in a table
+  std::string table_sum;               ///< the checksum of the table
+  std::vector<std::string> in_table;   ///< the variables in it
 };
 
-/// Appends the step to the lists, and last of all to NSteps. Throws InputError when a scalar had another type in
-/// earlier steps.
-void append_step(hid_t file, std::int64_t row, const Step &step);
+/// Appends the step to the lists, and last of all to NSteps; with the checksums of its blocks, if there are any, in the
+/// record or in a table, as `block_list` tells. Throws InputError when a scalar had another type in earlier steps.
+void append_step(hid_t file, std::int64_t row, Step step, const std::optional<StepBlocks> &blocks,
+                 const BlockList &block_list);
 /// The record of step number `row` as a text, which tells it from all others; "" in a file of another program, or where
 /// there is no such step. Throws IoError.
 std::string read_record(hid_t file, std::int64_t row);
 /// Throws IoError when the step is damaged.
 Step read_step(hid_t file, const Contents &contents, std::int64_t row);
+/// The checksums of a step that are in a table, as JSON. Throws IoError when the table is damaged.
+std::string read_table(hid_t file, const Step &step, std::int64_t row);
 /// Reads `box` of a variable in step number `row`, from the dataset at `path`, into contiguous memory.
 void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
               void *data);

@@ -9,15 +9,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace tailrace::io::vtkhdf {
 
 using nlohmann::json;
 
 namespace {
 
-const std::string scalars_path = "/Tailrace/scalars", records_path = "/Tailrace/steps", lists_path = "/Lists";
+const std::string scalars_path = "/Tailrace/scalars", records_path = "/Tailrace/steps", lists_path = "/Lists",
+                  tables_path = "/Tailrace/blocks";
 
 std::string record_path(std::int64_t row) { return fmt::format("{}/{}", records_path, row); }
+
+std::string table_path(std::int64_t row) { return fmt::format("{}/{}", tables_path, row); }
 
 json to_json(const Step &step) {
   json variables = json::array(), lists = json::array();
@@ -26,12 +32,15 @@ json to_json(const Step &step) {
       lists.push_back({{"name", name}, {"type", name_of(type)}, {"shape", {shape[1], shape[0]}}});
     else
       variables.push_back(name);
-  return {{"index", step.info.index},
-          {"time", step.info.time},
-          {"scalars", scalars_to_json(step.scalars)},
-          {"variables", variables},
-          {"lists", lists},
-          {"checksums", step.checksums.empty() ? json::object() : parse_json(step.checksums)}};
+  json record{{"index", step.info.index},
+              {"time", step.info.time},
+              {"scalars", scalars_to_json(step.scalars)},
+              {"variables", variables},
+              {"lists", lists},
+              {"checksums", step.checksums.empty() ? json::object() : parse_json(step.checksums)}};
+  if (!step.in_table.empty())
+    record["table"] = {{"variables", step.in_table}, {"xxh3", step.table_sum}};
+  return record;
 }
 
 Step from_json(const json &record, const Contents &contents) {
@@ -48,8 +57,44 @@ Step from_json(const json &record, const Contents &contents) {
                               true});
     check_shape(step.variables.back().name, step.variables.back().shape, true);
   }
-  step.checksums = valid_json_text(record.at("checksums"));
+  if (record.contains("table")) {
+    step.in_table = record.at("table").at("variables").get<std::vector<std::string>>();
+    step.table_sum = record.at("table").at("xxh3").get<std::string>();
+  } else {
+    step.checksums = valid_json_text(record.at("checksums"));
+  }
   return step;
+}
+
+/// A row of a table: the number of a variable, and a block of it without its place.
+using TableRow = std::array<std::int64_t, 8>;
+
+std::string sum_of(const std::vector<TableRow> &rows) {
+  RunningChecksum sum;
+  sum.add(rows.data(), rows.size() * sizeof(TableRow));
+  return sum.text();
+}
+
+/// Writes the checksums of a step as a table, and notes it in the step.
+void write_table(hid_t file, std::int64_t row, const StepBlocks &blocks, Step &step) {
+  std::vector<TableRow> rows;
+  for (const auto &[name, ours] : blocks) {
+    for (const BlockRow &block : ours) {
+      const BlockNumbers numbers = numbers_of(block);
+      rows.push_back({static_cast<std::int64_t>(step.in_table.size())});
+      std::copy(numbers.begin() + 2, numbers.end(), rows.back().begin() + 1);
+    }
+    step.in_table.push_back(name);
+  }
+  step.table_sum = sum_of(rows);
+  const hsize_t n[2] = {rows.size(), std::tuple_size_v<TableRow>};
+  const h5::Handle space(H5Screate_simple(2, n, nullptr), H5Sclose), group = h5::group(file, tables_path);
+  const std::string path = table_path(row);
+  const h5::Handle made(
+      h5::check(H5Dcreate2(file, path.c_str(), H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                "create " + path),
+      H5Dclose);
+  h5::check(H5Dwrite(made, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), "write " + path);
 }
 
 /// Adds a scalar to the list that other programs read. In steps without it a number is NaN or 0.
@@ -72,7 +117,13 @@ void put_scalar(hid_t file, const std::string &name, std::int64_t row, const Sca
 
 } // namespace
 
-void append_step(hid_t file, std::int64_t row, const Step &step) {
+void append_step(hid_t file, std::int64_t row, Step step, const std::optional<StepBlocks> &blocks,
+                 const BlockList &block_list) {
+  const auto many = [&](const auto &one) { return block_list.goes_into_table(one.second.size()); };
+  if (blocks && std::any_of(blocks->begin(), blocks->end(), many))
+    write_table(file, row, *blocks, step);
+  else if (blocks)
+    step.checksums = checksums_to_json(*blocks);
   for (const auto &[name, scalar] : step.scalars)
     put_scalar(file, name, row, scalar);
   for (const auto &name : h5::datasets(file, scalars_path))
@@ -113,6 +164,31 @@ Step read_step(hid_t file, const Contents &contents, std::int64_t row) {
   } catch (const std::out_of_range &error) { // also for a variable that no longer exists
     throw damaged(error.what());
   }
+}
+
+std::string read_table(hid_t file, const Step &step, std::int64_t row) {
+  const std::string path = table_path(row);
+  const auto damaged = [&](const std::string &why) {
+    return IoError(fmt::format("the table of blocks of step {} ({}) is damaged: {}", step.info.index, path, why));
+  };
+  if (!h5::exists(file, path))
+    throw damaged("it is not there");
+  const h5::Handle stored = h5::dataset(file, path);
+  const std::vector<hsize_t> n = h5::extent(stored);
+  if (n.size() != 2 || n[1] != std::tuple_size_v<TableRow> ||
+      n[0] * sizeof(TableRow) > static_cast<hsize_t>(h5::place_of(stored).second))
+    throw damaged("it has another shape than was written");
+  std::vector<TableRow> rows(n[0]);
+  h5::check(H5Dread(stored, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), "read " + path);
+  if (sum_of(rows) != step.table_sum)
+    throw damaged("it differs from its checksum");
+  StepBlocks blocks;
+  for (const TableRow &one : rows) {
+    BlockNumbers numbers{};
+    std::copy(one.begin() + 1, one.end(), numbers.begin() + 2);
+    blocks[step.in_table.at(static_cast<std::size_t>(one[0]))].push_back(block_of(numbers));
+  }
+  return checksums_to_json(blocks);
 }
 
 void read_box(hid_t file, const std::string &path, const VariableInfo &variable, std::int64_t row, const Box &box,
@@ -170,6 +246,7 @@ void remove_leftovers(hid_t file, const Contents &contents) {
         h5::remove(file, group + "/" + name);
   };
   remove_rows(records_path);
+  remove_rows(tables_path);
   for (const auto &name : h5::groups(file, lists_path)) {
     const std::string group = lists_path + "/" + name;
     remove_rows(group);
