@@ -1,0 +1,164 @@
+"""What one rank does for grow_with_ranks.py: phases, each counted alone.
+
+    ranks_program.py PLACE ENGINE        write, read and verify a series of tiny blocks
+    ranks_program.py PLACE run           a run with a checkpoint, and one that goes on from it
+    ranks_program.py PLACE start         load Python, MPI and the modules of a run
+
+Rank 0 prints a line of JSON for each phase: the sum over the ranks and the largest of a rank, of each count.
+"""
+
+import ctypes
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+import tailrace as tr
+
+COUNTS = (
+    "opens", "looks", "names", "syncs", "read", "written", "collectives", "messages", "received", "sent", "sockets",
+)  # fmt: skip
+LIBRARY = ctypes.CDLL(None)
+VARIABLES = ("ux", "uy", "p")
+STEPS = 3
+
+
+def taken() -> list[int]:
+    """What was counted since the last call."""
+    numbers = (ctypes.c_int64 * len(COUNTS))()
+    LIBRARY.count_take(numbers)
+    return list(numbers)
+
+
+comm = MPI.COMM_WORLD
+
+
+def tell(phase: str, counts: list[int]) -> None:
+    """Print what all ranks counted. Collective."""
+    own = np.array(counts, np.int64)
+    total, most = np.empty_like(own), np.empty_like(own)
+    comm.Allreduce(own, total)
+    comm.Allreduce(own, most, op=MPI.MAX)
+    if comm.rank == 0:
+        print(json.dumps({"phase": phase, "sum": total.tolist(), "most": most.tolist(), "first": own.tolist()}),
+              flush=True)  # fmt: skip
+    comm.Barrier()
+    taken()
+
+
+@contextmanager
+def counted(phase: str) -> Iterator[None]:
+    """Count what the block does. Collective."""
+    comm.Barrier()
+    taken()
+    yield
+    tell(phase, taken())
+
+
+def block(step: int, variable: int) -> tr.Block:
+    """This rank's block of a tiny field: 2 planes of 3 x 4 nodes."""
+    begin = 2 * comm.rank
+    z, y, x = np.meshgrid(np.arange(begin, begin + 2), np.arange(3), np.arange(4), indexing="ij")
+    return tr.Block(np.asarray(1000 * step + 100 * variable + x + 10 * y + 0.25 * z, float),
+                    (4, 3, 2 * comm.size), (0, 0, begin))  # fmt: skip
+
+
+def series(path: Path, engine: str) -> None:
+    """Write, read, verify and append to a series of this engine."""
+    parameters = json.loads(sys.argv[3])
+    with counted("open to write"):
+        out = tr.open(path, "w", engine=engine, comm=comm, parameters=parameters)
+    with counted("first step"):
+        out.write_step(0.0, index=0, **{name: block(0, at) for at, name in enumerate(VARIABLES)})
+    with counted(f"{STEPS} steps"):
+        for step in range(1, STEPS + 1):
+            out.write_step(0.5 * step, index=step, **{name: block(step, at) for at, name in enumerate(VARIABLES)})
+    with counted("close"):
+        out.close()
+    with counted("open to read"):
+        stored = tr.open(path, comm=comm)
+    with counted("read own blocks"):
+        mine = block(2, 1)
+        box = mine.start, (4, 3, 2)
+        found = stored[2].read("uy", box)
+    np.testing.assert_array_equal(found, mine.data)
+    with counted("read others' blocks"):
+        begin = 2 * ((comm.rank + 1) % comm.size)
+        stored[3].read("p", ((0, 0, begin), (4, 3, 2)))
+    with counted("verify"):
+        damage = stored[1].verify()
+    assert damage == [], damage
+    with counted("close read"):
+        stored.close()
+    with counted("open to append"):
+        out = tr.open(path, "a", engine=engine, comm=comm, parameters=parameters)
+    with counted("append"):
+        out.write_step(9.0, index=9, **{name: block(9, at) for at, name in enumerate(VARIABLES)})
+    out.close()
+
+
+def case(ranks: int) -> str:
+    """A case with 8 x 8 x 8 nodes a rank."""
+    nodes, left, axis = [8, 8, 8], ranks, 0
+    while left > 1:
+        factor = next(f for f in (2, 3, 5, 7, left) if left % f == 0)
+        nodes[axis], left, axis = nodes[axis] * factor, left // factor, (axis + 1) % 3
+    return f"""
+[case]
+reynolds = 100.0
+[grid]
+points = {nodes}
+lengths = [1.0, 2.0, 3.0]
+boundaries = ["periodic", "periodic", "periodic"]
+[time]
+dt = 0.001
+steps = 4
+[diagnostics]
+every = 2
+[checkpoint]
+every = 2
+[[output]]
+name = "fields"
+engine = "raw"
+path = "fields"
+every = 2
+fields = ["ux", "pressure"]
+"""
+
+
+def run(folder: Path) -> None:
+    """A run of four steps with two checkpoints, and one of two steps more from the last."""
+    from tailrace.case.case import load_case
+
+    folder.mkdir(exist_ok=True)
+    text = folder / "case.toml"
+    if comm.rank == 0:
+        text.write_text(case(comm.size))
+    comm.Barrier()
+    with counted("case"):
+        wanted = load_case(text)
+    with counted("run of 4 steps"):
+        tr.run(wanted)
+    with counted("run of 4 steps resumed"):
+        tr.run(wanted, resume=True)
+
+
+def main() -> None:
+    place, what = Path(sys.argv[1]), sys.argv[2]
+    if what == "start":
+        from tailrace.simulation import simulation  # noqa: F401
+
+        tell("start", taken())
+        return
+    LIBRARY.count_below(sys.argv[1].encode())
+    if what == "run":
+        run(place / "run")
+    else:
+        series(place / sys.argv[4], what)
+
+
+main()
