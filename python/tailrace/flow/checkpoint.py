@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ _NAME = re.compile(r"step-(\d{8,})")
 _UNDER_WAY = re.compile(rf"{_NAME.pattern}\.(partial|replaced)")
 _LOCK = re.compile(rf"{_NAME.pattern}\.partial\.lock")
 ENGINE = "raw"
+_MANY = 256  # ranks; where more write, one of each node writes for all of them: opening takes a file system long
 _SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
 
@@ -136,7 +138,7 @@ class CheckpointStore:
             on_root(self._comm, lambda: _begin(partial))
             with series.open(
                 partial, "w", comm=self._comm, engine=ENGINE, grid=_grid_of(fields, about),
-                parameters={"checksums": True, "sync": True},
+                parameters={"checksums": True, "sync": True, **_layout(self._comm.size)},
             ) as out:  # fmt: skip
                 for key, value in {**vars(state), **about}.items():
                     if key not in ("step", "time") and value is not None:
@@ -307,6 +309,14 @@ class OpenCheckpoint:
     def read_list(self, name: str) -> NDArray[Any]:
         """All rows of a list, on every rank."""
         return self._step.read(name)
+
+
+def _layout(ranks: int) -> dict[str, str]:
+    """Which ranks write into which files; what TAILRACE_PARAMETERS says of it has priority."""
+    given = os.environ.get("TAILRACE_PARAMETERS", "")
+    if ranks <= _MANY or any(f"{name}=" in given.replace(" ", "") for name in ("strategy", "aggregators", "layout")):
+        return {}
+    return {"strategy": "node"}
 
 
 def _grid_of(fields: dict[str, series.Block], about: dict[str, Any]) -> series.UniformGrid | None:

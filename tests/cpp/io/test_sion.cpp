@@ -52,7 +52,7 @@ protected:
     std::vector<std::vector<std::int64_t>> used;
     for (int task = 0; task < layout.tasks(); ++task) {
       const auto bytes = stream(task, sizes[static_cast<std::size_t>(task)]);
-      SionStream out(layout, task);
+      SionStream out(layout.file(0), layout.place(task));
       for (std::int64_t at = 0; at < std::ssize(bytes); at += piece)
         out.write(bytes.data() + at, std::min(piece, std::ssize(bytes) - at));
       used.push_back(out.close());
@@ -162,7 +162,7 @@ TEST_F(SionTest, WritesTheSameFilesAsSionlib) {
     layout.create();
     std::vector<std::vector<std::int64_t>> used;
     for (int task = 0; task < 4; ++task) {
-      SionStream out(layout, task);
+      SionStream out(layout.file(0), layout.place(task));
       const auto bytes = read_stream(theirs, task);
       std::int64_t at = 0;
       for (const std::int64_t piece : theirs.used(task)) { // use the same pieces as SIONlib
@@ -204,7 +204,7 @@ TEST_F(SionTest, KeysAndValues) {
   layout.create();
   std::vector<std::vector<std::int64_t>> used;
   for (int task = 0; task < 2; ++task) {
-    SionStream out(layout, task);
+    SionStream out(layout.file(0), layout.place(task));
     for (const std::int64_t size : {5, 0, 700, 0}) { // nothing follows the last head
       const std::int64_t head[2] = {10 * task + size, size};
       out.write(head, sizeof head);
@@ -266,7 +266,7 @@ TEST_F(SionTest, RefusesWhatIsNotWhole) {
   const std::string path = folder + "/s.sion";
   const SionLayout layout(path, {5000, 5000}, 2);
   layout.create();
-  SionStream(layout, 0).write("x", 1);
+  SionStream(layout.file(0), layout.place(0)).write("x", 1);
   EXPECT_TRUE(has(refusal(path), "never closed") && has(refusal(path), path));
   write(layout, {9000, 20000}, 512);
   EXPECT_EQ(refusal(path), "");
@@ -336,7 +336,7 @@ TEST_F(SionTest, RanksWriteTogetherAndReadEverything) {
     });
     std::string ours;
     comm.agree([&] {
-      SionStream out(layout, comm.rank());
+      SionStream out(layout.file(0), layout.place(comm.rank()));
       out.write(stream(comm.rank(), 30000 + comm.rank()).data(), 30000 + comm.rank());
       const auto used = out.close();
       ours.assign(reinterpret_cast<const char *>(used.data()), used.size() * sizeof used[0]);

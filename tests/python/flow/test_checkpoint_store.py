@@ -285,3 +285,18 @@ def test_one_whose_list_is_not_that_of_its_checksum_is_skipped(tmp_path):
         f"checkpoint {tmp_path / 'step-00000002'} is damaged and skipped: series.jsonl differs from its checksum in "
         "SHA256SUMS"
     ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "files"),
+    [
+        ("", ["ux-1.0000.bin"]),
+        ("checksums=true", ["ux-1.0000.bin"]),
+        ("raw:strategy = dist", ["ux-1.0000.bin", "ux-1.0001.bin", "ux-1.0002.bin"]),
+        ("layout=shared", ["ux-1.bin"]),
+    ],
+)
+def test_of_many_ranks_one_of_each_node_writes(tmp_path, three, parameters, files):
+    """All of them would open each file. What the environment says has priority."""
+    results = three.results(checkpoint_programs.store_as_many, folder=str(tmp_path), parameters=parameters)
+    assert results == [[files, 24]] * 3

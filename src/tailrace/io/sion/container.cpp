@@ -138,9 +138,9 @@ void SionLayout::finish(const std::vector<std::vector<std::int64_t>> &used) cons
 
 // ---- writing a stream ----
 
-SionStream::SionStream(const SionLayout &layout, int task, bool will_sync)
-    : path_(layout.file(layout.file_of(task))), chunk_(layout.chunk(task)), start_(layout.start(task)),
-      skip_(layout.skip(layout.file_of(task))), file_(path_, O_WRONLY), writeback_(will_sync) {}
+SionStream::SionStream(const std::string &path, const SionPlace &place, bool will_sync)
+    : path_(SionLayout::file(path, static_cast<int>(place.file))), chunk_(place.chunk), start_(place.start),
+      skip_(place.skip), file_(path_, O_WRONLY), writeback_(will_sync) {}
 
 void SionStream::reserve(std::int64_t size) const {
   auto block = static_cast<std::int64_t>(used_.size()) - 1;

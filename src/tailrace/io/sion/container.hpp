@@ -15,6 +15,12 @@ namespace tailrace::io {
 // local: in a parallel program one rank creates the container, every rank writes its stream, and one rank finishes the
 // container.
 
+/// Where a task writes: the number of its physical file, the first byte of its first block there, the bytes that it may
+/// use of each block, and the distance from one block to the next.
+struct SionPlace {
+  std::int64_t file = 0, start = 0, chunk = 0, skip = 0;
+};
+
 /// The positions of headers and chunks in a container that is being written.
 class SionLayout {
 public:
@@ -33,6 +39,7 @@ public:
   /// Where the first block of a task starts in its file, and the distance to the next block.
   std::int64_t start(int task) const { return starts_[static_cast<std::size_t>(task)]; }
   std::int64_t skip(int file) const;
+  SionPlace place(int task) const { return {file_of(task), start(task), chunk(task), skip(file_of(task))}; }
 
   /// Creates the files, with `open` if given, which returns a new file open to write. They cannot be read before
   /// `finish`.
@@ -54,8 +61,8 @@ private:
 /// One task's stream into a container that has been created.
 class SionStream {
 public:
-  /// `will_sync`: the caller will call flush with `sync`.
-  SionStream(const SionLayout &layout, int task, bool will_sync = false);
+  /// `path`: of the container. `will_sync`: the caller will call flush with `sync`.
+  SionStream(const std::string &path, const SionPlace &place, bool will_sync = false);
 
   /// Reserves disk blocks for the next `size` bytes. Throws IoError if the disk has no space.
   void reserve(std::int64_t size) const;

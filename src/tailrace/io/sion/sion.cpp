@@ -46,7 +46,7 @@ private:
   int files_ = 1;
   std::int64_t chunk_bytes_ = 0, block_bytes_ = 0;
   // Of the open step:
-  std::optional<SionLayout> layout_;
+  std::optional<SionLayout> layout_; ///< on rank 0
   std::optional<SionStream> stream_;
   std::int64_t written_ = 0; ///< bytes of this rank's stream
   // The last container that was read:
@@ -65,6 +65,8 @@ SionEngine::SionEngine(const OpenRequest &request, Parameters &parameters)
     block_bytes_ = parameters.number("block_bytes", 0, 0);
     take(parameters);
     parameters.finish("sion");
+    if (request.comm.rank() != 0)
+      return;
     // Sizes that are not valid are errors here, not in the first step.
     const std::vector<std::int64_t> chunks(static_cast<std::size_t>(request.comm.size()), chunk_bytes_);
     SionLayout(request.path, chunks, files_, block_bytes_for(chunks));
@@ -101,17 +103,24 @@ std::int64_t SionEngine::block_bytes_for(const std::vector<std::int64_t> &chunks
 void SionEngine::create_container(std::int64_t first_bytes) {
   const std::string name = fmt::format("step-{:08d}.sion", step_.at("index").get<std::int64_t>());
   const std::vector<std::int64_t> chunk{chunk_bytes_ > 0 ? chunk_bytes_ : first_bytes};
-  const std::vector<std::int64_t> chunks = request_.comm.broadcast(request_.comm.gather(chunk, 0), 0);
+  const std::vector<std::int64_t> chunks = request_.comm.gather(chunk, 0);
   step_["file"] = name;
   step_["files"] = files_;
   written_ = 0;
+  std::vector<std::string> places; // of all tasks
   request_.comm.agree([&] {
+    if (request_.comm.rank() != 0)
+      return;
     layout_.emplace(file(name), chunks, files_, block_bytes_for(chunks));
-    if (request_.comm.rank() == 0)
-      layout_->create([this](const std::string &path) { return create_file(path); });
+    layout_->create([this](const std::string &path) { return create_file(path); });
+    for (int task = 0; task < layout_->tasks(); ++task) {
+      const SionPlace place = layout_->place(task);
+      places.emplace_back(reinterpret_cast<const char *>(&place), sizeof place);
+    }
   });
-  request_.comm.agree(
-      [&] { stream_.emplace(*layout_, request_.comm.rank(), request_.sync); }); // after rank 0 has created it
+  SionPlace ours;
+  request_.comm.scatter(places, 0).copy(reinterpret_cast<char *>(&ours), sizeof ours);
+  request_.comm.agree([&] { stream_.emplace(file(name), ours, request_.sync); });
 }
 
 void SionEngine::write(const Block &block) {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from mpi4py import MPI
 
 from tailrace.case.sections import CheckpointSection
 from tailrace.consumers import checkpoint as checkpoint_rhythm
+from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series as tr
 
@@ -31,6 +34,23 @@ def ask_different_clocks(comm: Any) -> list[bool]:
     finally:
         checkpoint_rhythm.clock = before
     return found
+
+
+def store_as_many(comm: Any, folder: str, parameters: str) -> tuple[list[str], int]:
+    """Store a checkpoint as if these ranks were many; its files, and how many values of the newest one are right."""
+    few, checkpoint._MANY = checkpoint._MANY, comm.size - 1
+    os.environ["TAILRACE_PARAMETERS"] = parameters
+    try:
+        store, shape = CheckpointStore(folder, 1, comm), (4, 3, 2 * comm.size)
+        mine = np.arange(24.0).reshape(2, 3, 4) + 100 * comm.rank
+        block = tr.Block(mine, shape, (0, 0, 2 * comm.rank))
+        store.write(State(1, 0.5, 1, comm.size, "none", comm.size), {f"u{name}": block for name in "xyz"}, {})
+        found = store.newest(print).read("uz", ((0, 0, 2 * comm.rank), (4, 3, 2)))
+    finally:
+        checkpoint._MANY = few
+        del os.environ["TAILRACE_PARAMETERS"]
+    names = sorted(path.name for path in (Path(folder) / "step-00000001").glob("ux*"))
+    return names, int(np.sum(found == mine))
 
 
 def main(folder: str) -> None:
