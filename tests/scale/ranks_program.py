@@ -10,6 +10,7 @@ Rank 0 prints a line of JSON for each phase: the sum over the ranks and the larg
 import ctypes
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ COUNTS = (
 LIBRARY = ctypes.CDLL(None)
 VARIABLES = ("ux", "uy", "p")
 STEPS = 3
+AT_REST = 4.0  # seconds after which a file cannot have changed unseen: readers need not look again
 
 
 def taken() -> list[int]:
@@ -79,6 +81,7 @@ def series(path: Path, engine: str) -> None:
             out.write_step(0.5 * step, index=step, **{name: block(step, at) for at, name in enumerate(VARIABLES)})
     with counted("close"):
         out.close()
+    time.sleep(AT_REST)
     with counted("open to read"):
         stored = tr.open(path, comm=comm)
     with counted("read own blocks"):

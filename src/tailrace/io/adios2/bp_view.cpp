@@ -53,6 +53,8 @@ BpView::BpView(const std::string &directory) : directory_(directory) {
       find_steps();
       sums_ = sums(places_);
       const auto now = examine((fs::path(directory) / index_name).string());
+      if (now && settled(*now))
+        seen_ = *now;
       if (inode_ == 0 || (now && now->st_ino == inode_))
         return;
       throw IoError(fmt::format("cannot open {}: another program drops its steps again and again", directory));
@@ -128,6 +130,7 @@ BpView BpView::from_root(const Communicator &comm) const {
   result.bytes_ = comm.broadcast(bytes_, 0);
   result.places_ = comm.broadcast(places_, 0);
   result.sums_ = comm.broadcast(sums_, 0);
+  result.seen_ = comm.broadcast_value(seen_, 0); // no rank reads what rank 0 has read at rest
   return result;
 }
 

@@ -136,8 +136,8 @@ Handle group(hid_t where, const std::string &path) {
   return {check(H5Gcreate2(where, path.c_str(), list, H5P_DEFAULT, H5P_DEFAULT), "create group " + path), H5Gclose};
 }
 
-Handle dataset(hid_t where, const std::string &path) {
-  return {check(H5Dopen2(where, path.c_str(), H5P_DEFAULT), "open dataset " + path), H5Dclose};
+Handle dataset(hid_t where, const std::string &path, hid_t access) {
+  return {check(H5Dopen2(where, path.c_str(), access), "open dataset " + path), H5Dclose};
 }
 
 namespace {

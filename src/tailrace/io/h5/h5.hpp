@@ -76,7 +76,7 @@ std::string name_of(hid_t file); ///< its path
 
 bool exists(hid_t where, const std::string &path);
 Handle group(hid_t where, const std::string &path); ///< opened, or created with its parents
-Handle dataset(hid_t where, const std::string &path);
+Handle dataset(hid_t where, const std::string &path, hid_t access = H5P_DEFAULT);
 std::vector<std::string> datasets(hid_t where, const std::string &group); ///< names; empty when there is no such group
 std::vector<std::string> groups(hid_t where, const std::string &group);
 void remove(hid_t where, const std::string &path); ///< the link, and the object when this was its last link

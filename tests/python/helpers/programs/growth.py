@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,17 @@ def cost_of(work: Callable[[], object]) -> Cost:
     return Cost(
         *(late - early for early, late in zip(before.as_dict().values(), after.as_dict().values(), strict=True))
     )
+
+
+def bytes_of_an_opening(comm: Any, path: str) -> int:
+    """What this rank reads to open a series and to look at its last step. Collective."""
+
+    def look() -> None:
+        with tr.open(path, comm=comm) as series:
+            assert series[-1].variables
+
+    look()  # which imports modules
+    return cost_of(look).read_bytes
 
 
 # ---- the operations --------------------------------------------------------------------------------------------------

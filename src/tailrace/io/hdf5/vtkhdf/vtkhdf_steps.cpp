@@ -200,7 +200,10 @@ void read_box(hid_t file, const std::string &path, const VariableInfo &variable,
     start.erase(start.begin(), start.begin() + 2);
     count.erase(count.begin(), count.begin() + 2);
   }
-  const h5::Handle stored = h5::dataset(file, path);
+  // Without a cache HDF5 reads from a small chunk too what is asked for only, and not all of it for each rank.
+  const h5::Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_chunk_cache(access, 0, 0, 1);
+  const h5::Handle stored = h5::dataset(file, path, access);
   if (h5::extent(stored).size() != start.size())
     throw IoError(fmt::format("cannot read {} of {}: its shape is not what it was", path, h5::name_of(file)));
   const h5::Handle space = h5::space_of(stored),
