@@ -314,6 +314,7 @@ void bind_io(nb::module_ &m) {
       .def("read", &read_box, "step"_a, "name"_a, "box"_a, "array"_a)
       .def("verify", &Series::verify, "step"_a, free)
       .def("unchecked", &Series::unchecked, "step"_a, free)
+      .def("has_table", &Series::has_table, "step"_a, free)
       .def("damage", &Series::damage, free)
       .def("notes", &Series::notes)
       .def("counters", &counters)

@@ -58,6 +58,7 @@ def _as_dict(found: Contents) -> dict[str, Any]:
         "variables": variables,
         "scalars": found.scalars,
         "derived": found.derived,
+        "table": found.has_table,
         "notes": found.notes,
         "others": found.auxiliary,
     }
@@ -152,6 +153,8 @@ def tables_of(found: Contents, all_steps: bool = False) -> list[TextTable]:
             *(["", row] for row in _stretched_rows(grid)),
         ]
     facts.append(["steps", _steps_line(found.steps)])
+    if found.has_table:
+        facts.append(["blocks", "in a table, as of many ranks"])
     facts += [["" if at else "case", line] for at, line in enumerate(_changes(found.attributes))]
     facts += [["", note] for note in found.notes]
     if found.derived:

@@ -147,6 +147,7 @@ class Contents:
     notes: list[str] = field(default_factory=list)  # why it has no steps; for files of other programs, assumptions
     auxiliary: list[str] = field(default_factory=list)  # paths with more data of the same program, which can be opened
     derived: list[str] = field(default_factory=list)  # variables that are computed when they are read
+    has_table: bool = False  # the blocks of the step are in a table of numbers
 
 
 def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
@@ -226,6 +227,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
             notes=stored.notes if dataset is not None or not len(steps) else [],
             auxiliary=dataset.auxiliary if dataset is not None else [],
             derived=list(dataset.derived(looked_at)) if dataset is not None and looked_at is not None else [],
+            has_table=looked_at is not None and steps[looked_at].has_table,
         )
 
 

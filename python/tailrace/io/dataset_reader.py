@@ -145,6 +145,10 @@ class DatasetReader:
         """All: their formats have no checksums of values."""
         return list(self.dataset.variables(step))
 
+    def has_table(self, step: int) -> bool:
+        """Never: their formats are of others."""
+        return False
+
     def damage(self) -> list[str]:
         """What was left out, since it is damaged; all other damage is an error when it is opened."""
         return self.dataset.left_out

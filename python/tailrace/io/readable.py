@@ -63,6 +63,9 @@ class Readable(Protocol):
     def unchecked(self, step: int, /) -> list[str]:
         """The variables without checksums."""
 
+    def has_table(self, step: int, /) -> bool:
+        """Whether the blocks of a step are described in a table of numbers, and not in text."""
+
     def counters(self) -> Mapping[str, float]:
         """Bytes and seconds of this rank so far."""
 

@@ -74,6 +74,11 @@ class ArrayStep:
         """The arrays without checksums, which `verify` cannot check."""
         return list(self._handle.reader().unchecked(self.number))
 
+    @property
+    def has_table(self) -> bool:
+        """Whether its blocks and their checksums are in a table of numbers, as where many ranks write. Local."""
+        return bool(self._handle.reader().has_table(self.number))
+
     def read(
         self, name: str, box: Box | tuple[Sequence[int], Sequence[int]] | None = None, *, dtype: str | None = None
     ) -> NDArray[Any]:

@@ -194,6 +194,9 @@ public:
   std::vector<std::string> verify(std::size_t step) const;
   /// The variables of a step without checksums, which `verify` cannot check. Local.
   std::vector<std::string> unchecked(std::size_t step) const;
+  /// Whether the blocks of a step are described in a table of numbers, as where many ranks write, and not in text.
+  /// Local.
+  bool has_table(std::size_t step) const;
 
   /// Damage besides the data of steps, one line each; steps() omits steps whose records are damaged. Local.
   std::vector<std::string> damage() const;

@@ -347,4 +347,11 @@ std::vector<std::string> Series::unchecked(std::size_t step) const {
   return unchecked_variables(*self_->source_, step);
 }
 
+bool Series::has_table(std::size_t step) const {
+  const Implementation::Turn turn(*self_);
+  self_->step(step);
+  const EngineTurn engine(self_->shares_library());
+  return self_->source_->has_table(step);
+}
+
 } // namespace tailrace::io

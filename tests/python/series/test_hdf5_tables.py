@@ -105,6 +105,7 @@ def test_steps_with_a_table_and_steps_without_follow_each_other(table):
     with tr.open(table, "a") as series:
         series.write_step(70.0, index=70, ux=np.ones_like(tr.open(table)[0].read("ux")))
     with tr.open(table) as series, h5py.File(table) as file:
+        assert [step.has_table for step in series] == [True, True, False]
         assert series[2].verify() == []
         assert "2" not in file["Tailrace/blocks"]
     with h5py.File(table, "r+") as file:

@@ -97,6 +97,8 @@ public:
   virtual Scalars scalars(std::size_t step) const = 0;
   /// JSON: name -> [[z, y, x, nz, ny, nx, sum], ...]; empty if there are none.
   virtual std::string checksums(std::size_t step) const = 0;
+  /// Whether the blocks of a step are described in a table of numbers, see BlockList.
+  virtual bool has_table(std::size_t /*step*/) const { return false; }
   /// Fills `data` with `box` (not empty, inside the shape) of a variable of `step`, in the variable's stored type.
   virtual void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const = 0;
 };

@@ -85,6 +85,7 @@ public:
   }
   Scalars scalars(std::size_t number) const override { return reader_.step(contents_, number).scalars; }
   std::string checksums(std::size_t number) const override { return reader_.checksums(contents_, number); }
+  bool has_table(std::size_t number) const override { return !reader_.step(contents_, number).in_table.empty(); }
   void read(std::size_t step, const VariableInfo &variable, const Box &box, void *data) const override;
 
 private:

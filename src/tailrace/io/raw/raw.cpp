@@ -121,7 +121,7 @@ std::vector<std::string> RawEngine::files(const json &step) const {
         names.push_back(name);
     else if (variable.contains("file"))
       names.push_back(variable.at("file"));
-    else if (has_table(variable)) {
+    else if (in_table(variable)) {
       std::set<std::int64_t> writers; // each has the blocks of some ranks
       for (const BlockRow &block : table(step, variable).all())
         writers.insert(block.number);
@@ -135,7 +135,7 @@ std::vector<std::string> RawEngine::files(const json &step) const {
 void RawEngine::check(const json &described, const VariableInfo &variable) const {
   if (described.contains("files"))
     check_blocks(described, variable, static_cast<std::int64_t>(described.at("files").size()));
-  else if (!has_table(described))
+  else if (!in_table(described))
     described.at("file").get<std::string>();
 }
 
@@ -297,8 +297,8 @@ void RawEngine::read_stored(std::size_t step, const VariableInfo &variable, cons
   for (const auto &[number, offset, block, part] : blocks_of(step, variable, box)) {
     if (number != open) {
       from.path =
-          file(has_table(described) ? part_name(line(step), variable.name, number)
-                                    : described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
+          file(in_table(described) ? part_name(line(step), variable.name, number)
+                                   : described.at("files").at(static_cast<std::size_t>(number)).get<std::string>());
       from.file = FileDescriptor(from.path, O_RDONLY | O_NOFOLLOW);
       open = number;
     }

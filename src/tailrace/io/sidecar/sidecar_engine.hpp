@@ -42,6 +42,7 @@ public:
   std::vector<VariableInfo> variables(std::size_t step) const override;
   Scalars scalars(std::size_t step) const override;
   std::string checksums(std::size_t step) const override;
+  bool has_table(std::size_t step) const override { return line(step).contains("table"); }
   /// Reads with read_stored. If another program has replaced the list of steps meanwhile, because it rewinds the series
   /// or begins it again, the data may be of another step or incomplete: then the list is read again. The same line in
   /// it stands for the same data.
@@ -73,7 +74,7 @@ protected:
   /// The stored blocks of a variable that hold points of `box`. Local.
   std::vector<StoredBlock> blocks_of(std::size_t step, const VariableInfo &variable, const Box &box) const;
   /// Whether the blocks of a variable are in the table of its step; and those in it. Local.
-  static bool has_table(const nlohmann::json &described) { return described.contains("table"); }
+  static bool in_table(const nlohmann::json &described) { return described.contains("table"); }
   BlockTable table(const nlohmann::json &step, const nlohmann::json &described) const;
 
   /// Creates a file of the open step, to write; abandoning the step removes it. Throws IoError for a file of another

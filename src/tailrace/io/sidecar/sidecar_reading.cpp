@@ -42,7 +42,7 @@ void SidecarEngine::check_step(const json &step) const {
     for (const auto &described : step.at("variables")) {
       const VariableInfo variable = variable_of(described);
       check_shape(variable.name, variable.shape, variable.list);
-      if (has_table(described))
+      if (in_table(described))
         check_table(described.at("table"));
       check(described, variable);
     }
@@ -208,8 +208,8 @@ std::string SidecarEngine::checksums(std::size_t step) const {
   for (const auto &variable : line(step).at("variables"))
     if (const auto sums = variable.find("checksums"); sums != variable.end())
       text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", valid_json_text(variable.at("name")),
-                          has_table(variable) ? checksums_to_json(table(line(step), variable).all())
-                                              : valid_json_text(*sums));
+                          in_table(variable) ? checksums_to_json(table(line(step), variable).all())
+                                             : valid_json_text(*sums));
   return text + "}";
 }
 
@@ -220,7 +220,7 @@ BlockTable SidecarEngine::table(const json &step, const json &described) const {
 std::vector<StoredBlock> SidecarEngine::blocks_of(std::size_t step, const VariableInfo &variable,
                                                   const Box &box) const {
   const json &described = stored(step, variable.name);
-  if (!has_table(described))
+  if (!in_table(described))
     return blocks_that_meet(blocks_in_line(described), variable, box, log_.path());
   if (!table_ || table_of_ != variable.name)
     table_ = table(line(step), described);

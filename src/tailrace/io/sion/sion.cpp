@@ -87,7 +87,7 @@ std::vector<std::string> SionEngine::files(const json &step) const {
 }
 
 void SionEngine::check(const json &described, const VariableInfo &variable) const {
-  if (!has_table(described))
+  if (!in_table(described))
     check_blocks(described, variable, std::numeric_limits<std::int32_t>::max()); // of the tasks in the container
 }
 

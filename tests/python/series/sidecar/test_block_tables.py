@@ -5,11 +5,13 @@ test_raw.py reads one with NumPy, tests/cpp/io/test_many_ranks.cpp has many rank
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.harness import mpi_run
 from helpers.harness.kept import KEPT
 from helpers.inputs import sidecar
 from helpers.programs.series import raw_programs
@@ -46,6 +48,15 @@ def test_a_line_does_not_grow_with_the_ranks(table):
         (variable,) = step["variables"]
         assert variable["table"][:2] == [0, 4] and variable["checksums"] == "table"
         assert "blocks" not in variable and "files" not in variable
+
+
+def test_info_says_it(table, tmp_path):
+    assert "blocks  in a table, as of many ranks" in mpi_run.tailrace("info", table, cwd=tmp_path).out
+    (told,) = json.loads(mpi_run.tailrace("info", "--json", table, cwd=tmp_path).out)
+    assert told["table"] is True
+    with tr.open(tmp_path / "few", "w", engine=told["engine"]) as out:
+        out.write_step(0.0, ux=np.ones((2, 3, 4)))
+    assert "blocks" not in mpi_run.tailrace("info", "few", cwd=tmp_path).out
 
 
 def test_other_ranks_read_boxes_of_it(table, three):

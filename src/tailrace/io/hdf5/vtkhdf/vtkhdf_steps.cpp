@@ -186,7 +186,9 @@ std::string read_table(hid_t file, const Step &step, std::int64_t row) {
   for (const TableRow &one : rows) {
     BlockNumbers numbers{};
     std::copy(one.begin() + 1, one.end(), numbers.begin() + 2);
-    blocks[step.in_table.at(static_cast<std::size_t>(one[0]))].push_back(block_of(numbers));
+    if (one[0] < 0 || one[0] >= static_cast<std::int64_t>(step.in_table.size()))
+      throw damaged(fmt::format("it has variable {} of {}", one[0], step.in_table.size()));
+    blocks[step.in_table[static_cast<std::size_t>(one[0])]].push_back(block_of(numbers));
   }
   return checksums_to_json(blocks);
 }
