@@ -129,13 +129,25 @@ const BlockRows &BlockTable::rows_of(std::size_t page) const {
   return held_rows_;
 }
 
+/// Adds the blocks of a page that hold points of `box`. Returns how many points those are.
+std::int64_t BlockTable::add_from(std::size_t page, const Box &box, BlockRows &found) const {
+  std::int64_t points = 0;
+  for (const BlockRow &row : rows_of(page))
+    if (const Box part = row.box.intersect(box); !part.empty()) {
+      found.push_back(row);
+      points += part.size();
+    }
+  return points;
+}
+
 BlockRows BlockTable::near(const Box &box) const {
+  // Who goes from block to block finds most of them in the page at hand, and need not look at others around it.
+  if (BlockRows found; held_ && add_from(*held_, box, found) == box.size())
+    return found;
   BlockRows found;
   for (std::size_t page = 0; page < pages_.size(); ++page)
     if (!pages_[page].around.intersect(box).empty())
-      for (const BlockRow &row : rows_of(page))
-        if (!row.box.intersect(box).empty())
-          found.push_back(row);
+      add_from(page, box, found);
   return found;
 }
 

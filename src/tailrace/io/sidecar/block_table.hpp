@@ -43,6 +43,7 @@ private:
     std::uint64_t sum = 0;
   };
   const BlockRows &rows_of(std::size_t page) const;
+  std::int64_t add_from(std::size_t page, const Box &box, BlockRows &found) const;
 
   std::string path_;
   VariableInfo variable_;
