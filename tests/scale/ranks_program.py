@@ -1,6 +1,7 @@
 """What one rank does for grow_with_ranks.py: phases, each counted alone.
 
-    ranks_program.py PLACE ENGINE        write, read and verify a series of tiny blocks
+    ranks_program.py PLACE ENGINE PARAMETERS NAME [write]
+                                         write, read and verify a series of tiny blocks, or only write
     ranks_program.py PLACE run           a run with a checkpoint, and one that goes on from it
     ranks_program.py PLACE start         load Python, MPI and the modules of a run
 
@@ -81,6 +82,8 @@ def series(path: Path, engine: str) -> None:
             out.write_step(0.5 * step, index=step, **{name: block(step, at) for at, name in enumerate(VARIABLES)})
     with counted("close"):
         out.close()
+    if sys.argv[5:] == ["write"]:
+        return
     time.sleep(AT_REST)
     with counted("open to read"):
         stored = tr.open(path, comm=comm)

@@ -26,7 +26,7 @@ MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
 class Prediction:
     """The seconds of a write, by part."""
 
-    opens: float  # of a step: collective calls, opening files, and the metadata server
+    opens: float  # of a step: collective calls, opening files, the metadata server, and the description of the blocks
     messages: float  # to the ranks that write
     memory: float  # copies and checksums
     storage: float  # bytes on their way to the storage, or to the page cache
@@ -75,6 +75,7 @@ def predict_pattern(
     nodes = load.nodes or profile.nodes(load.ranks)
     calls = (CALLS + CALLS_PER_VARIABLE * load.variables) * math.ceil(math.log2(load.ranks))
     step = profile.step_seconds + calls * profile.message_seconds + _opens(profile, load, pattern)
+    step = step + _rows(profile, load, pattern)
     return Prediction(
         opens=load.steps * step,
         messages=_messages(profile, load, pattern, nodes),
@@ -95,6 +96,12 @@ def _opens(profile: Profile, load: Load, pattern: Pattern) -> float:
         + pattern.files / profile.creates_per_second
         + (opened - pattern.files) / profile.opens_per_second
     )
+
+
+def _rows(profile: Profile, load: Load, pattern: Pattern) -> float:
+    """Seconds of a step in which rank 0 receives the description of all blocks, and writes it."""
+    gib = pattern.row * load.ranks * load.variables / GIB
+    return gib / profile.network_gib_per_s_per_node + gib / profile.stream_gib_per_s
 
 
 def _messages(profile: Profile, load: Load, pattern: Pattern, nodes: int) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tailrace.core import WriteModel
@@ -17,6 +17,10 @@ from .load import Load
 
 BP_WRITERS = 64  # up to so many ranks, bp4 and bp5 write a file per rank (io/adios2/bp_opening.cpp)
 SION_FILES = 16  # the default of the parameter `files`
+
+# Bytes that rank 0 is sent to describe a block, as counted (tests/scale): its checksum, where it is stored, in which
+# task of a container, and what ADIOS2 keeps of it.
+CHECKSUM_ROW, PLACE_ROW, TASK_ROW, ADIOS2_ROW = 88.0, 88.0, 51.0, 230.0
 
 STRATEGIES = {  # of raw: aggregators, layout
     "shared": ("all", "shared"), "dist": ("all", "files"), "node": ("node", "files"),
@@ -36,6 +40,7 @@ class Pattern:
     opened: int = 1  # files that each writer opens, one after the other
     openers: int = 0  # ranks that open; 0: the writers
     passes: float = 1.0  # passes over the bytes in memory besides writing: checksums, copies
+    row: float = 0.0  # bytes that rank 0 is sent to describe a block: one of each rank and variable
 
 
 class MachineTraits(Protocol):
@@ -67,28 +72,35 @@ def pattern_of(
     """
     nodes = load.nodes or machine.nodes(load.ranks)
     stripes = stripes or machine.default_stripes
-    passes = 0.0 if str(parameters.get("checksums", "on")).lower() in ("off", "false") else 1.0
+    checked = str(parameters.get("checksums", "on")).lower() not in ("off", "false")
+    passes, row = float(checked), CHECKSUM_ROW * checked
     model = ENGINES[engine].model if engine in ENGINES else None
     if model is None or not model.pattern:
         raise PatternError(f"the model does not describe the engine {engine}: it stores nothing, or is not known")
     match model.pattern:
         case "aggregators":
-            return _aggregated(parameters, load, nodes, passes)
+            found = _aggregated(parameters, load, nodes, passes)
+            return replace(found, row=row + PLACE_ROW * (_raw(parameters)[1] == "files"))
         case "shared":
-            return _shared(model, parameters, load, machine, nodes, stripes, passes)
+            return replace(_shared(model, parameters, load, machine, nodes, stripes, passes), row=row)
         case "subfiles":
-            return _subfiles(model, parameters, load, nodes, passes)
+            return replace(_subfiles(model, parameters, load, nodes, passes), row=row + ADIOS2_ROW)
     files = min(_number(parameters, "files", SION_FILES), load.ranks)
     # Containers: chunks begin at multiples of the blocks of the file system, so that no lock is shared.
-    return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes)
+    return Pattern(load.ranks, files, shared=files < load.ranks, passes=passes, row=row + PLACE_ROW + TASK_ROW)
 
 
-def _aggregated(parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
+def _raw(parameters: Mapping[str, Any]) -> tuple[str, str]:
+    """Who writes, and into which files."""
     strategy = str(parameters.get("strategy", "shared"))
     if strategy not in STRATEGIES:
         raise PatternError(f"strategy = {strategy}: expected {', '.join(STRATEGIES)}")
     who, layout = STRATEGIES[strategy]
-    who, layout = str(parameters.get("aggregators", who)), str(parameters.get("layout", layout))
+    return str(parameters.get("aggregators", who)), str(parameters.get("layout", layout))
+
+
+def _aggregated(parameters: Mapping[str, Any], load: Load, nodes: int, passes: float) -> Pattern:
+    who, layout = _raw(parameters)
     planes = load.planes or max(1, math.isqrt(load.ranks))  # of pencils, as many parts in z as in y
     known = {"all": load.ranks, "node": nodes, "plane": planes, "one": 1}
     if who not in known and not who.isdigit():

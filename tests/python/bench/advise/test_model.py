@@ -355,7 +355,8 @@ def test_a_tie_is_decided_by_preference():
 def test_a_clear_lead_is_no_tie():
     sure = LAPTOP.model_copy(update={"default_factor": 1.0, "residual_factor": 1.01})
     found = forecast(sure, Question(ranks=8, shape=(512, 512, 512)))
-    assert found.advice.engine == found.rows[0].variant.engine == "bp5"
+    assert {row.variant.engine for row in found.rows[:2]} == {"bp5", "sion"}  # a microsecond apart
+    assert found.advice.engine == "bp5"  # and not hdf5, which would be preferred
 
 
 def test_checkpoints_are_written_by_raw():
