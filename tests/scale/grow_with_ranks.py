@@ -58,7 +58,7 @@ def measured(options: argparse.Namespace, library: Path, folder: Path, work: str
     """What one program on so many ranks counts in each of its phases: the sum, and the largest of a rank."""
     place = folder / f"{work}-{ranks}"
     place.mkdir()
-    command = [*mpi_run.mpiexec(ranks), "-x", f"LD_PRELOAD={library}", sys.executable, "-m", "mpi4py",
+    command = [*mpi_run.mpiexec(ranks), "env", f"LD_PRELOAD={library}", sys.executable, "-m", "mpi4py",
                str(HERE / "ranks_program.py"), str(place)]  # fmt: skip
     if engine := PARAMETERS.get(work):
         command += [engine.name, json.dumps(dict(engine.parameters)), engine.place]

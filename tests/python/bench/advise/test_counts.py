@@ -37,7 +37,7 @@ def test_opens_and_descriptions_are_as_counted(counting, tmp_path, label):
     module, library = counting
     engine = next(one for one in ENGINES if one.label == label)
     command = [
-        *mpi_run.mpiexec(RANKS), "-x", f"LD_PRELOAD={library}", sys.executable, "-m", "mpi4py",
+        *mpi_run.mpiexec(RANKS), "env", f"LD_PRELOAD={library}", sys.executable, "-m", "mpi4py",
         SCALE / "ranks_program.py", tmp_path, engine.name, json.dumps(dict(engine.parameters)), engine.place, "write",
     ]  # fmt: skip
     done = mpi_run.finish(mpi_run.start(command, tmp_path), limit=60)
