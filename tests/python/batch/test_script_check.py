@@ -85,3 +85,32 @@ def test_what_is_no_script(place):
     (place / "b").write_bytes(b"\xff\xfe\x00")
     assert "b: expected a script, found no text" in job("--check", "b", code=2)
     assert "gone: No such file" in job("--check", "gone", code=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("resume=\n", 'echo "a text\nof two lines"\nresume=\n'),
+        ("small.toml $resume", "\\\n  small.toml \\\n  $resume"),
+        ("small.toml", '"$CASE.toml"'),
+        ("--nodes=1\n#SBATCH --ntasks-per-node=8", "--ntasks=8"),
+    ],
+)
+def test_other_good_scripts(place, old, new):
+    """Quotations and commands over several lines, a case that only the shell knows, ranks without nodes."""
+    assert old in GOOD
+    assert check(GOOD.replace(old, new), place) == []
+
+
+def test_lines_that_are_joined_have_the_number_of_the_first(place):
+    text = GOOD.replace("srun tailrace run small.toml", "srun tailrace run \\\n  small.toml -n 8")
+    assert [(one.state, one.line) for one in check(text, place)] == [("error", 8)]
+    found = check(GOOD.replace("USR1@300", "@300"), place)
+    assert [(one.state, one.line, one.text) for one in found] == [
+        ("error", 5, "expected --signal=USR1@SECONDS, found @300")
+    ]
+
+
+def test_the_ranks_of_a_whole_job_count_first(place):
+    text = GOOD.replace("--nodes=1", "--ntasks=16").replace("srun tailrace run", "tailrace run -n 16")
+    assert check(text, place) == []

@@ -254,6 +254,17 @@ beside._claim(beside.Path())
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_cannot_be_made_leaves_no_lock(tmp_path, monkeypatch):
+    monkeypatch.setattr(beside.secrets, "token_hex", lambda _: "taken")
+    (tmp_path / ".tailrace-beside-taken").mkdir()
+    with pytest.raises(FileExistsError):
+        beside._claim(tmp_path)
+    (tmp_path / ".tailrace-beside-taken").rmdir()
+    folder, lock = beside._claim(tmp_path)
+    assert folder.is_dir()
+    lock.release()
+
+
 def test_a_run_that_fails_takes_the_analysis_along(tmp_path):
     case = write_case(tmp_path)
     result = run(case, "--beside=enstrophy", "--set=time.dt=50.0", "--set=time.steps=300", code=1)

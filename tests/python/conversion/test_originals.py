@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import h5py
@@ -126,3 +127,65 @@ def test_originals_stay_where_the_result_was_not_compared(tmp_path, monkeypatch)
     with pytest.raises(tr.InputError, match="was made with --no-verify, so no original was removed"):
         tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
     assert (tmp_path / "in.h5").exists()
+
+
+def test_a_missing_original_is_removed_already(tmp_path):
+    """By the conversion that was killed while it removed them."""
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.write_text("old")
+    files = originals.listed(map(str, paths))
+    paths[0].unlink()
+    assert originals.remove(files, tmp_path) == 1 and not paths[1].exists()
+
+
+def test_an_original_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_text("old")
+
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as change:
+        change.setattr(Path, "unlink", refuse)
+        with pytest.raises(tr.IoError, match=r"cannot remove .*/a: Permission denied; the result is complete"):
+            originals.remove(originals.listed([str(path)]), tmp_path / "source")
+    FileLock(str(tmp_path / "source")).release()
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("run", r"run lies in .*/run, which would be removed"),
+        ("run/out", r"run/out lies in .*/run, which would be removed"),
+        ("elsewhere/b", r"elsewhere/b lies in .*/run, which would be removed"),
+        ("elsewhere/b/out", "which would be removed"),
+        ("elsewhere", r"elsewhere/b of the source lies in .*/elsewhere, where the conversion writes"),
+        ("link", "which would be removed"),
+        ("out", None),
+        ("running", None),
+    ],
+)
+def test_a_target_among_the_originals_is_refused(tmp_path, target, message):
+    """Also by a link that leads to them, and where the source names files elsewhere."""
+    run, other = tmp_path / "run", tmp_path / "elsewhere" / "b"
+    run.mkdir()
+    other.parent.mkdir()
+    for path in (run / "a", other):
+        path.write_text("values")
+    (tmp_path / "link").symlink_to(run)
+    place = tmp_path / target
+    files = [str(run / "a"), str(other)]
+    if message is None:
+        originals.check_removable(files, run, place, [place])
+        return
+    with pytest.raises(tr.InputError, match=f"--delete-originals: .*{message}"):
+        originals.check_removable(files, run, place, [place])
+
+
+def test_links_are_no_originals(tmp_path):
+    (tmp_path / "a").write_text("values")
+    (tmp_path / "link").symlink_to("a")
+    for source, files in (("link", ["a"]), ("a", ["a", "link"])):
+        with pytest.raises(tr.InputError, match=r"link is a symbolic link, which removes nothing"):
+            originals.check_removable([str(tmp_path / one) for one in files], tmp_path / source, tmp_path / "out", [])

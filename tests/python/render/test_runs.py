@@ -77,6 +77,9 @@ def test_several_runs_have_different_labels(tmp_path):
     assert [Path(label).parent.name for label in labels[:2]] == ["coarse", "fine"]
     assert labels[2] == "reference: long.csv"
     assert energy.lines[0].get_color() != energy.lines[1].get_color()
+    for number in range(2):
+        of_run = [energy.lines[number], *dissipation.lines[2 * number : 2 * number + 2], enstrophy.lines[number]]
+        assert len({line.get_color() for line in of_run}) == 1, "a run has one colour in all panels"
     assert energy.lines[2].get_xdata().max() <= 2.9 * 1.02, "the reference is cut where the runs end"
     assert len(dissipation.lines) == 5 and enstrophy.get_ylim()[0] == 0
     assert len(set(dissipation.get_legend_handles_labels()[1])) == len(dissipation.get_legend().get_texts())

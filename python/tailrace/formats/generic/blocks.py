@@ -154,9 +154,9 @@ def _athena(path: Path, file: h5py.File) -> _Layout:
 def _joined(path: Path, data: h5py.Dataset, starts: NDArray[np.int64], count: int) -> NDArray[Any]:
     """The places along a direction, from those of each block."""
     values = np.asarray(data[:])
-    out = np.full(count, np.nan, values.dtype)
     if values.ndim != 2 or len(values) != len(starts) or values.dtype.kind != "f":
         raise IoError(f"{path}: '{data.name}' has the shape {values.shape}; expected {len(starts)} blocks of places")
+    out = np.full(count, np.nan, values.dtype)
     for begin, row in zip(starts, values, strict=True):
         out[begin : begin + len(row)] = row[: count - begin]
     return out

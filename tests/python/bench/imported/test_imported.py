@@ -74,6 +74,13 @@ def test_ior_run_tells_what_the_file_tells_and_no_more(tmp_path):
     assert (end.run, end.ended, end.failures) == (run.run, "2026-11-25T09:03:40", 0)
 
 
+def test_ior_names_are_as_they_are(tmp_path):
+    """IOR writes names of files and its command line as they are: a tab is no reason to refuse the file."""
+    content = json.dumps(ior(command="ior -o a{}b")).replace("a{}b", "a\tb")
+    run, *_ = read_foreign(write(tmp_path, content))
+    assert run.command == "ior -o a\tb"
+
+
 def test_ior_cells_and_rounds(tmp_path):
     found = measured(read_foreign(write(tmp_path, ior())))
     assert [(one.cell.operation, one.round) for one in found] == [("write", 1), ("read", 1), ("write", 2), ("read", 2)]

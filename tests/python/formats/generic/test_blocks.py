@@ -6,6 +6,13 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.block_files import POINTS, SIZE, athena, flash, whole
+from tailrace.formats.generic import blocks
+
+
+def table_of(kind, **found):
+    """Names and values, as FLASH stores them."""
+    pairs = np.dtype([("name", "S80"), ("value", kind)])
+    return np.array([(name.encode().ljust(80), value) for name, value in found.items()], pairs)
 
 
 def test_athena(tmp_path):
@@ -68,6 +75,60 @@ def test_damage_is_told(tmp_path, name, change, message):
             file[name] = np.zeros((2, 2))
     with pytest.raises(tr.IoError, match=rf"a\.athdf: .*{message}"):
         tr.open(tmp_path / "a.athdf")
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "value", "message"),
+    [
+        (athena, "Levels", np.zeros(0, "i4"), "has 0 blocks; expected from 1 to"),
+        (athena, "x1v", np.zeros((5, SIZE[0])), r"'/x1v' has the shape \(5, 4\); expected 6 blocks of places"),
+        (athena, "x1v", np.zeros((6, SIZE[0]), "i4"), "'/x1v' has the shape"),
+        (athena, "prim", np.zeros((2, 6, 5, 2, 3)), r"'/prim' has the shape .*; expected \(2, 6, 5, 2, 4\) numbers"),
+        (athena, "prim", np.zeros((2, 6, 5, 2, 4), "S3"), "'/prim' has the shape"),
+        (flash, "refine level", np.zeros(0, "i4"), "has 0 blocks, of which none is a leaf"),
+        (flash, "node type", np.full(7, 2, "i4"), "has 7 blocks, of which none is a leaf"),
+        (flash, "node type", np.ones(6, "i4"), "has 7 blocks, of which none is a leaf"),
+        (flash, "dens", np.zeros((7, 5, 2)), "'dens' is no array of four dimensions"),
+        (flash, "velx", np.zeros((6, 5, 2, 4)), r"'/velx' has the shape \(6, 5, 2, 4\); expected \(7, 5, 2, 4\)"),
+        (flash, "unknown names", np.array([["pres"]], "S4"), "'pres' is no array of four dimensions"),
+        (flash, "coordinates", np.full((7, 3), np.nan), "the places of its blocks are no numbers"),
+        (flash, "coordinates", np.arange(21.0).reshape(7, 3) * 1e9, "not those of equal blocks"),
+        (flash, "block size", np.ones((7, 4)), r"'/block size' has the shape \(7, 4\); expected 7 blocks of three"),
+        (flash, "block size", np.ones((6, 3)), "expected 7 blocks of three numbers"),
+        (flash, "integer scalars", table_of("i4", nstep=-1), "is of step -1 and time 0.75"),
+        (flash, "real scalars", table_of("f8", time=np.inf), "is of step 42 and time inf"),
+    ],
+)
+def test_a_description_that_is_wrong_is_told(tmp_path, write, name, value, message):
+    write(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        del file[name]
+        file[name] = value
+    with pytest.raises(tr.IoError, match=rf"a\.h5: .*{message}"):
+        tr.open(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("write", [athena, flash])
+def test_more_blocks_than_any_run_has_are_refused(tmp_path, monkeypatch, write):
+    write(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5") as file:
+        count = len(file["Levels" if write is athena else "refine level"])
+    monkeypatch.setattr(blocks, "_MOST_BLOCKS", count)
+    tr.open(tmp_path / "a.h5").close()
+    monkeypatch.setattr(blocks, "_MOST_BLOCKS", count - 1)
+    with pytest.raises(tr.IoError, match=f"has {count} blocks.*; expected from 1 to {count - 1}"):
+        tr.open(tmp_path / "a.h5")
+
+
+def test_a_file_of_flash_without_its_tables_is_of_step_0(tmp_path):
+    flash(tmp_path / "f.h5", parents=False)
+    with h5py.File(tmp_path / "f.h5", "a") as file:
+        for name in ("real scalars", "integer scalars", "node type"):
+            del file[name]
+        file["real scalars"] = np.zeros(3)
+    with tr.open(tmp_path / "f.h5") as series:
+        assert (series[0].index, series[0].time, series[0].scalars) == (0, 0.0, {})
+        assert np.array_equal(series[0].read("dens"), whole(0))
 
 
 def test_many_outputs_are_one_series(tmp_path):

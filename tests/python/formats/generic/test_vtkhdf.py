@@ -6,6 +6,7 @@ import pytest
 
 import tailrace as tr
 from helpers.inputs.of_dataset import read
+from tailrace.formats.generic import dataset_at, vtkhdf
 from tailrace.grids import UniformGrid
 from tailrace.io.placement import Box
 
@@ -150,3 +151,92 @@ def test_values_of_which_no_step_is_known_are_left_out_and_told_once(open_file):
     (note,) = [note for note in found.notes if "moving" in note]
     assert "has 9 rows, and no offsets in Steps say which step has which: it is left out" in note
     assert len([note for note in found.notes if "'VTKHDF/PointData/short' has 4 rows, fewer than some" in note]) == 1
+
+
+def grid_in_steps(file):
+    group = file.create_group("VTKHDF")
+    group.attrs.update({"Version": [2, 0], "Type": np.bytes_("UnstructuredGrid")})
+    group["NumberOfPoints"], group["NumberOfCells"], group["NumberOfConnectivityIds"] = [3, 4], [1, 1], [3, 4]
+    group["Points"], group["PointData/T"] = np.arange(21.0).reshape(7, 3), np.arange(7.0)
+    group["Steps/Values"], group["Steps/PointOffsets"] = [0.0, 1.0], [0, 3]
+    group["Steps/PartOffsets"], group["Steps/NumberOfParts"] = [0, 1], [1, 1]
+    group["Steps/PointDataOffsets/T"] = [0, 3]
+
+
+@pytest.mark.parametrize("name", ["Steps/Values", "Steps/PointOffsets", "NumberOfPoints"])
+def test_lists_that_describe_others_and_cannot_be_read(tmp_path, name):
+    """Their bytes do not fit their checksum."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        grid_in_steps(file)
+        group = file["VTKHDF"]
+        values = group[name][()]
+        del group[name]
+        group.create_dataset(name, data=values, chunks=True, fletcher32=True)
+        file.flush()
+        at = group[name].id.get_chunk_info(0).byte_offset
+    with (tmp_path / "x.h5").open("r+b") as raw:
+        raw.seek(at)
+        raw.write(b"\x55\xaa")
+    with pytest.raises(tr.IoError, match=rf"x\.h5: 'VTKHDF/{name}' cannot be read"):
+        dataset_at(tmp_path / "x.h5")
+
+
+@pytest.mark.parametrize("value", [np.array([b"3", b"4"]), np.arange(3), h5py.Empty("i8")])
+def test_lists_that_describe_others_and_are_no_short_lists_of_numbers(open_file, monkeypatch, value):
+    monkeypatch.setattr(vtkhdf, "_MOST", 2)
+
+    def write(file):
+        grid_in_steps(file)
+        del file["VTKHDF/NumberOfPoints"]
+        file["VTKHDF/NumberOfPoints"] = value
+
+    with pytest.raises(tr.IoError, match="'VTKHDF/NumberOfPoints': expected at most 2 numbers"):
+        open_file(write)
+
+
+def test_a_grid_without_steps(open_file):
+    def write(file):
+        grid_in_steps(file)
+        del file["VTKHDF/Steps"]
+
+    assert read(open_file(grid_in_steps, "steps.h5"), 1, "T").ravel().tolist() == [3, 4, 5, 6]
+    found = open_file(write)
+    assert found.steps == [(0, 0.0)]
+    assert read(found, 0, "T").ravel().tolist() == list(range(7))
+    assert read(found, 0, "Points")[0, 6].tolist() == [18, 19, 20]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "grid"),
+    [
+        ("WholeExtent", [0, 4, 0, 3], None),
+        ("WholeExtent", [0, 4, 3, 2, 0, 2], None),
+        ("Spacing", [0.5, 0.0, 1.0], None),
+        ("Spacing", [0.5], UniformGrid((5, 4, 3), (0.0, 1.0, 2.0), (1.0, 1.0, 1.0))),
+        ("Origin", [1.0, 2.0], UniformGrid((5, 4, 3), (0.0, 0.0, 0.0), (0.5, 0.25, 1.0))),
+    ],
+)
+def test_images_whose_place_is_not_known(open_file, name, value, grid):
+    def write(file):
+        group = file.create_group("VTKHDF")
+        group.attrs.update({"Version": [2, 0], "Type": np.bytes_("ImageData"), "WholeExtent": [0, 4, 0, 3, 0, 2]})
+        group.attrs.update({"Origin": [0.0, 1.0, 2.0], "Spacing": [0.5, 0.25, 1.0]})
+        group.attrs[name] = value
+        group["PointData/p"] = U
+
+    found = open_file(write)
+    assert found.grid == grid
+    assert np.array_equal(read(found, 0, "p"), U)
+
+
+def test_offsets_of_images_that_are_not_there(open_file):
+    def write(file):
+        group = file.create_group("VTKHDF")
+        group.attrs.update({"Version": [2, 0], "Type": np.bytes_("ImageData"), "WholeExtent": [0, 4, 0, 3, 0, 2]})
+        group["PointData/p"], group["Steps/Values"] = np.stack([U, U + 1]), [0.5, 0.75]
+        group["Steps/PointDataOffsets/p"] = [1, 2]
+
+    found = open_file(write)
+    assert np.array_equal(read(found, 0, "p"), U + 1)
+    assert "p" in found.variables(0) and "p" not in found.variables(1)
+    assert any("'VTKHDF/PointData/p' has 2 entries" in note for note in found.notes)

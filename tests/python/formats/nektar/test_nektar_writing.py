@@ -14,6 +14,7 @@ from helpers.inputs.nektar_files import COUNTS, hdf5, row, xml
 from helpers.programs import nektar_programs
 from tailrace.core import InputError, IoError
 from tailrace.formats.nektar import dataset_at, restart
+from tailrace.formats.nektar.layout import metadata_of
 from tailrace.formats.writers import writer_of
 from tailrace.io.placement import Box, Stored
 
@@ -235,3 +236,20 @@ def test_wrong_requests_are_refused_on_all_ranks(tmp_path, three):
             assert outcome.error in ("IoError",) and name in outcome.text
     with pytest.raises(IoError):
         restart.read(tmp_path / "c.chk", MPI.COMM_SELF, [1])
+
+
+@pytest.mark.parametrize(
+    ("text", "time", "found"),
+    [
+        ("5.0e-1", 0.5, "5.0e-1"),
+        ("0.25", 0.5, "0.5"),
+        ("half", 0.5, "0.5"),
+        (None, 0.1, "0.10000000000000001"),
+        (None, 0.0, None),
+        ("0.25", 0.0, "0"),
+    ],
+)
+def test_the_time_is_that_of_the_step(text, time, found):
+    """In the words of the source where they mean the same time."""
+    scalars = {} if text is None else {"metadata.Time": text}
+    assert metadata_of(scalars, time)[0].get("Time") == found
