@@ -55,6 +55,10 @@ def test_an_exported_script_says_what_it_needs(tmp_path):
     own = section(tmp_path, source="mine", fields=["ux", "uy", "uz", "q"])
     assert own.told(tmp_path).source == "mine"
     assert own.unknown(tmp_path, ["heat"]) == ["heat"]  # velocity comes with its components
+    assert found.functions() == own.functions() == []
+    (tmp_path / "mine.py").write_text("def speed(step): return step['ux']")
+    own = section(tmp_path, fields=["ux", f"{tmp_path}/mine.py:speed"])
+    assert own.functions() == [f"{tmp_path}/mine.py:speed"]
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,18 @@ def test_interpolation_moves_between_nodes_and_centres():
         tr.ddx(there)
 
 
+def test_interpolation_keeps_name_and_parity():
+    """Back on the nodes, the derivative of a field has the closures of its parity again."""
+    ops = tr.Operators((33, 32, 33), LENGTHS, MIXED)
+    v, p = waves(ops)
+    for f in (*v, p):
+        for axis in "xyz":
+            there = tr.interpolate(f.like(f.data, name="f"), axis, "centre")
+            back = tr.interpolate(there, axis, "node")
+            assert [(one.parity, one.name) for one in (there, back)] == [(f.parity, "f")] * 2
+            assert abs(tr.ddx(back).data - tr.ddx(f).data).max() < 1e-4
+
+
 def test_wrong_use(ops, noise):
     f, _ = noise
     other = tr.Field.from_function(tr.Operators(NODES, (2.0, 3.0, 1.6), MIXED), 0.0, name="h")

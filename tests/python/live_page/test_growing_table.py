@@ -81,3 +81,20 @@ def test_a_run_without_a_column_has_no_curve_of_it(tmp_path):
     assert [list(source.data["y"]) for source in panel._sources] == [[3.0], [3.0]]
     panel._column.value = "time_series.csv: two"
     assert [list(source.data["y"]) for source in panel._sources] == [[3.0], []]
+
+
+def test_other_files_beside_the_results_are_no_series(tmp_path):
+    """Of a directory only what is a table or a series is shown; a path that is given is taken as what it is."""
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "other.csv").write_text("time,a\n0,1\n")
+    (tmp_path / "sub").mkdir()
+    for path in (tmp_path / "out.h5", tmp_path / "sub" / "more.h5"):
+        with tr.open(path, "w") as out:
+            out.write_step(0.5, u=np.zeros((2, 3, 4)))
+    run = WatchedRun(tmp_path, "run")
+    run.update()
+    assert run.series == {"out.h5": tmp_path / "out.h5", "sub/more.h5": tmp_path / "sub" / "more.h5"}
+    assert sorted(run.tables) == ["out.h5", "sub/more.h5"] and run.problems == {}
+    alone = WatchedRun(tmp_path / "out.h5", "alone")
+    alone.update()
+    assert alone.series == {"out.h5": tmp_path / "out.h5"} and alone.problems == {}

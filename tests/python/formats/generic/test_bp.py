@@ -4,6 +4,7 @@ import os
 import pickle
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -183,3 +184,44 @@ def test_what_only_series_of_ours_can_do_is_refused():
         for call in (series.flush, series.end_step, lambda: series.set_attribute("case", "other")):
             with pytest.raises(_core.InputError, match=r"foreign\.bp5: is open to read"):
                 call()
+
+
+class OneTime:
+    """A file whose steps have their time as an array of one value."""
+
+    def __init__(self, times):
+        self._times = times
+
+    def steps(self):
+        return len(self._times)
+
+    def variables(self, step):
+        found = [("fields/p", "float64", [2, 3, 4], [])]
+        return found if self._times[step] is None else [*found, ("time", "float32", [1], [])]
+
+    def read(self, step, name, block, start, out):
+        assert (name, block, start, out.dtype) == ("time", 0, [0], np.float32)
+        out[...] = self._times[step]
+
+
+@pytest.mark.parametrize(
+    ("times", "attributes", "steps", "timed"),
+    [
+        ((0.5,), {}, [(0, 0.5)], True),
+        ((0.5, 0.75), {}, [(0, 0.5), (1, 0.75)], True),
+        ((0.5, None), {}, [(0, 0.0), (1, 1.0)], False),
+        ((None,), {}, [(0, 0.0)], False),
+        ((None,), {"time": 2.5}, [(0, 2.5)], True),
+        ((None,), {"time": "noon"}, [(0, 0.0)], False),
+        ((None, None), {"time": 2.5}, [(0, 0.0), (1, 1.0)], False),
+    ],
+)
+def test_times_that_are_arrays_of_one_value_or_an_attribute(times, attributes, steps, timed):
+    parts = {"fields_p": SimpleNamespace(shape=(2, 3, 4))}
+    if times[0] is not None:
+        parts["time_stored"] = SimpleNamespace(shape=(1,))
+    layouts = [SimpleNamespace(parts=parts) for _ in times]
+    told = SimpleNamespace(scalars=[() for _ in times], layouts=layouts, attributes=attributes, timed=True)
+    notes = {}
+    assert bp._steps(OneTime(times), told, notes) == steps
+    assert told.timed == timed and any("the number of the step stands for it" in one for one in notes) != timed

@@ -7,7 +7,7 @@ import xarray as xr
 
 import tailrace as tr
 from helpers.harness.as_click import invoke as tailrace
-from tailrace.formats.generic.axes import grid_of
+from tailrace.formats.generic.axes import Dimension, axes_of, grid_of
 
 TIMES = np.array([0.0, 0.25, 0.75])
 X, Y, Z = np.linspace(0, 2, 8, endpoint=False), np.array([0.0, 0.1, 0.4, 1.0]), np.linspace(-1, 1, 5)
@@ -258,3 +258,27 @@ def test_masked_fields_are_refused():
     for make in (lambda: tr.Field(masked, operators), lambda: tr.Field.from_function(operators, masked, name="t")):
         with pytest.raises(tr.InputError, match=r"of its 720 values are masked.*filled\(numpy\.nan\)"):
             make()
+
+
+@pytest.mark.parametrize(
+    ("names", "shape", "axes"),
+    [
+        (("z", "y", "x"), (4, 5, 6), (2, 1, 0)),
+        (("X", "Z"), (4, 5), (0, -1, 1)),
+        (("t", "z", "y", "x"), (3, 4, 5, 6), (3, 2, 1)),
+        (("", "y", "x"), (9, 5, 6), (2, 1, -1)),
+        (("", "y", "x"), (10, 5, 6), None),
+        (("level", "y", "x"), (2, 5, 6), None),
+        (("x", "x"), (5, 6), None),
+        (("x", "y", "X"), (4, 5, 6), None),
+        (("", ""), (2, 3), None),
+    ],
+)
+def test_names_of_dimensions_are_axes_only_where_they_say_all(names, shape, axes):
+    """No axis twice, no other name, and without a name only a few components."""
+    dimensions = tuple(Dimension(name) for name in names)
+    assert axes_of(dimensions, shape, names.index("t") if "t" in names else -1) == axes
+
+
+def test_scales_name_a_dimension_without_a_label():
+    assert axes_of((Dimension("", ("grid/y",)), Dimension("", ("other", "grid/x"))), (20, 30)) == (1, 0, -1)

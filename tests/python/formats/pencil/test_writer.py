@@ -314,6 +314,20 @@ def test_a_direction_of_one_point_is_kept_where_it_is_not_averaged_or_cut(tmp_pa
     assert found.shape == stored and found.ravel().tolist() == values.ravel().tolist()
 
 
+def test_texts_of_a_run_stay_as_they_are_beside_what_has_no_fields(tmp_path):
+    """An average has none of the fields that they list."""
+    texts = {"index.pro": " iux=1\n iuy=2\n ntestfield=3\n", "varname.dat": "   1  uu1\n   2  uu2\n"}
+    grid = {f"grid/{axis}": [0.25 * i for i in range(n + 6)] for axis, n in zip("xyz", POINTS, strict=True)}
+    about = {"pencil/file": "averages/xy"} | {f"pencil/{name}": text for name, text in texts.items()} | grid
+    writer = PencilWriter(str(tmp_path), MPI.COMM_SELF, grid=None, attributes=about, options={})
+    writer.begin_step(0, 0.5, {"uxmz": Stored("float64", (1, 1, NZ), False)}, {})
+    writer.write("uxmz", Box((0, 0, 0), (1, 1, NZ)), np.arange(float(NZ)).reshape(NZ, 1, 1))
+    writer.end_step()
+    writer.close()
+    for name, text in texts.items():
+        assert (tmp_path / name).read_text() == text
+
+
 def test_a_part_that_the_processes_of_the_source_do_not_divide_is_of_one_process(tmp_path):
     made = HandMade(tmp_path / "run" / "data").texts().dist()  # 2 x 1 x 3 processes
     target = tmp_path / "part"
