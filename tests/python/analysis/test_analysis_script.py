@@ -191,6 +191,18 @@ def test_what_cannot_be_stored_is_named(value, said):
         sort(value, "name")
 
 
+def test_fields_that_cannot_be_stored_are_named(ops):
+    f = tr.Field.from_function(ops, 1.0)
+    for value, said in (
+        (tr.interpolate(f, "x", "centre"), "'a' is a field on cell centres; tr.interpolate"),
+        (f.like(f.data + 1j), "'a' is a field of complex128; expected one of"),
+        (tr.grad(tr.Vector(f, f, f)), "'a' is a Tensor, of which components are stored"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            sort({"a": value}, "name")
+    assert list(sort({"a": f > 0.5}, "name").fields) == ["a"]
+
+
 def test_figures_of_one_script_are_not_those_of_another(tmp_path):
     for name in ("a-figure-000001.png", "a-b-figure-000002.png", "a-x-000003.png", "a-x-3.png"):
         (tmp_path / name).touch()

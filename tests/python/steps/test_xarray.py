@@ -180,3 +180,15 @@ def test_what_it_can_guess(path, tmp_path):
         pass
     with xr.open_dataset(tmp_path / "empty.h5", engine="tailrace") as found:
         assert not found.data_vars and found.sizes["time"] == 0
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_components_are_a_dimension(tmp_path, count):
+    values = np.arange(count * 24.0).reshape(count, 2, 3, 4)
+    with tr.open(tmp_path / "run.h5", "w") as out:
+        for step in range(2):
+            out.write_step(0.5 * step, u=values + 100 * step)
+    with xr.open_dataset(tmp_path / "run.h5", engine="tailrace") as found:
+        assert found["u"].dims == ("time", "u_component", "z", "y", "x")
+        np.testing.assert_array_equal(found["u"], np.stack([values, values + 100]))
+        np.testing.assert_array_equal(found["u"][1, count - 1, 1, :, 2], values[count - 1, 1, :, 2] + 100)

@@ -88,3 +88,106 @@ def test_our_vectors_are_not_read_twice_and_lists_keep_their_columns(tmp_path: P
     with tr.open(tmp_path / "run.pvd") as found:
         assert sorted(found[0].variables) == ["particles", "ux", "uy", "uz"]
         np.testing.assert_array_equal(found[0].read("particles"), rows)
+
+
+IMAGE = (
+    '<?xml version="1.0"?>\n<VTKFile type="ImageData" byte_order="LittleEndian"><ImageData WholeExtent="0 1 0 1 0 1" '
+    'Origin="0 0.5 0" Spacing="1 1 2"><FieldData><DataArray type="Float64" Name="rows" NumberOfTuples="2" '
+    'NumberOfComponents="2" format="ascii">1 2 3 4</DataArray></FieldData><Piece Extent="0 1 0 1 0 1"><PointData>'
+    '<DataArray type="Float64" Name="p" NumberOfComponents="1" format="ascii">0 1 2 3 4 5 6 7</DataArray></PointData>'
+    "</Piece></ImageData></VTKFile>\n"
+)
+ALONG = "".join(f'<DataArray type="Float64" Name="{d}" format="ascii">0 1</DataArray>' for d in "xyz")
+STRETCHED = (
+    IMAGE.replace("ImageData", "RectilinearGrid")
+    .replace(' Origin="0 0.5 0" Spacing="1 1 2"', "")
+    .replace("<PointData>", f"<Coordinates>{ALONG}</Coordinates><PointData>")
+)
+
+
+def test_small_files_of_text(tmp_path: Path) -> None:
+    for name, text in (("a.vti", IMAGE), ("a.vtr", STRETCHED)):
+        (tmp_path / name).write_text(text)
+        with tr.open(tmp_path / name) as found:
+            np.testing.assert_array_equal(found[0].read("p"), np.arange(8.0).reshape(2, 2, 2))
+            np.testing.assert_array_equal(found[0].read("rows"), [[1, 2], [3, 4]])
+            assert not any("left out" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "message"),
+    [
+        (IMAGE, '<Piece Extent="0 1 0 1 0 1">', '<Pieces Extent="0 1 0 1 0 1">', "mismatched tag"),
+        (IMAGE, "Piece", "Part", "found no <Piece>"),
+        (IMAGE, '<Piece Extent="0 1 0 1 0 1">', '<Piece Extent="0 1 0 1 0">', "found Extent '0 1 0 1 0'"),
+        (IMAGE, '<Piece Extent="0 1 0 1 0 1">', '<Piece Extent="0 1 0 1 0 x">', "found Extent '0 1 0 1 0 x'"),
+        (IMAGE, 'Origin="0 0.5 0"', 'Origin="0 0.5"', "found '0 0.5' instead of three numbers"),
+        (IMAGE, 'Spacing="1 1 2"', 'Spacing="1 1 wide"', "found '1 1 wide' instead of numbers"),
+        (IMAGE, 'Spacing="1 1 2"', 'Spacing="1 1 2" Direction="0 1 0 1 0 0 0 0 1"', "found axes turned by Direction"),
+        (IMAGE, "<VTKFile", '<VTKFile compressor="vtkOdd"', "found values packed by 'vtkOdd'"),
+        (IMAGE, '<?xml version="1.0"?>', '<?xml version="1.0" encoding="odd"?>', "unknown encoding"),
+        (IMAGE, "<PointData>", "<a>" * 70 + "</a>" * 70 + "<PointData>", "found too many tags"),
+        (IMAGE, "</ImageData>", '</ImageData><AppendedData encoding="raw">x', "found no '_' at the beginning"),
+        (STRETCHED, 'Name="z"', 'Name="z"/><DataArray', "found 4 arrays of coordinates instead of 3"),
+        (STRETCHED, 'type="Float64" Name="z"', 'type="String" Name="z"', "found coordinates that are no numbers"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, text: str, old: str, new: str, message: str) -> None:
+    assert old in text
+    (tmp_path / "a.vtk.vti").write_text(text.replace(old, new))
+    with pytest.raises(tr.IoError, match=rf"a\.vtk\.vti: .*{message}"):
+        dataset_at(tmp_path / "a.vtk.vti", {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('type="Float64" Name="p"', 'type="String" Name="p"', "'p' is of type 'String': it is left out"),
+        ('NumberOfComponents="1"', 'NumberOfComponents="0"', "'p' has '0' components: it is left out"),
+        ('NumberOfComponents="1" format="ascii"', 'format="odd"', "'p' is of format 'odd': it is left out"),
+        ('NumberOfComponents="1" format="ascii"', 'format="appended" offset="0"', "'p' is appended, and there are no"),
+        ('NumberOfTuples="2"', 'NumberOfTuples="some"', "the field data 'rows' are left out"),
+        ('NumberOfTuples="2"', 'NumberOfTuples="0"', None),
+    ],
+)
+def test_arrays_that_cannot_be_read_are_left_out_and_told(tmp_path: Path, old: str, new: str, why: str | None) -> None:
+    assert old in IMAGE
+    (tmp_path / "a.vti").write_text(IMAGE.replace(old, new))
+    found = dataset_at(tmp_path / "a.vti", {})
+    assert found is not None
+    assert list(found.variables(0)) == (["rows"] if "'p'" in str(why) else ["p"])
+    assert [note for note in found.notes if "left out" in note or "appended" in note] == found.notes[: why is not None]
+    assert why is None or found.notes[0].startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('Origin="0 0.5 0"', 'Origin="0 0 0"', "its pieces have different origins or spacings"),
+        ('Spacing="1 1 2"', 'Spacing="1 1 1"', "its pieces have different origins or spacings"),
+        ('Piece Extent="1 2', 'Piece Extent="2 3', "some cells are in none of them"),
+        ('Piece Extent="1 2', 'Piece Extent="0 1', "some cells are in several of them"),
+    ],
+)
+def test_pieces_that_are_not_one_grid(tmp_path: Path, old: str, new: str, message: str) -> None:
+    second = IMAGE.replace('Piece Extent="0 1', 'Piece Extent="1 2')
+    (tmp_path / "0.vti").write_text(IMAGE)
+    (tmp_path / "1.vti").write_text(second)
+    pieces = "".join(f'<Piece Source="{n}.vti"/>' for n in range(2))
+    whole = '<VTKFile type="PImageData"><PImageData WholeExtent="0 2 0 1 0 1">{}</PImageData></VTKFile>'
+    (tmp_path / "a.pvti").write_text(whole.format(pieces))
+    found = dataset_at(tmp_path / "a.pvti", {})
+    assert found is not None and found.grid == tr.UniformGrid((3, 2, 2), (0.0, 0.5, 0.0), (1.0, 1.0, 2.0))
+    assert old in second
+    (tmp_path / "1.vti").write_text(second.replace(old, new))
+    with pytest.raises(tr.IoError, match=message):
+        dataset_at(tmp_path / "a.pvti", {})
+    (tmp_path / "a.pvti").write_text(whole.format(""))
+    with pytest.raises(tr.IoError, match=r"a\.pvti: expected a <PImageData> with <Piece>, found none"):
+        dataset_at(tmp_path / "a.pvti", {})
+
+
+def test_a_time_of_a_collection_that_is_no_number(collection: Path) -> None:
+    collection.write_text(collection.read_text().replace('timestep="0.5"', 'timestep="noon"'))
+    with pytest.raises(tr.IoError, match="a <DataSet> has timestep='noon'; expected a number"):
+        dataset_at(collection, {})

@@ -12,6 +12,7 @@ import tailrace as tr
 from helpers.inputs.xcompact3d_files import NX, NY, NZ, field, input_text, make_checkpoint, make_run
 from tailrace import Error, IoError
 from tailrace.formats.recognise import dataset_at
+from tailrace.formats.xcompact3d import dataset_at as xcompact3d_at
 from tailrace.io.dataset_reader import DatasetReader
 from tailrace.io.placement import Box
 
@@ -177,3 +178,26 @@ def test_a_line_that_is_too_long_is_no_row_of_a_history(tmp_path):
     (run / "time_evol.dat").write_bytes(b"0.09 0.12 1 2 0.3\n" + bytes(5000))
     with pytest.raises(IoError, match="line 2: has 5000 letters; expected a row of numbers"):
         dataset_at(run / "time_evol.dat")
+
+
+def test_what_lies_beside_a_restart_file_is_none(tmp_path):
+    """A restart file is known by its name or its size, and by its `restart.info`."""
+    run = make_run(tmp_path / "run", (1,), ("ux",))
+    make_checkpoint(run, ["ux", "uy", "uz", "pp"], (NX, NY - 1, NZ))
+    named, other, short = run / "checkpoint", run / "restart0001", run / "notes.bin"
+    other.write_bytes(named.read_bytes())
+    short.write_bytes(named.read_bytes()[:-8])
+    for path in (named, other):
+        assert sorted(dataset_at(path).variables(0)) == ["pp", "ux", "uy", "uz"]
+    assert dataset_at(short) is None
+    (run / "restart.info").unlink()
+    assert dataset_at(named) is None and dataset_at(other) is None
+
+
+@pytest.mark.parametrize("name", ["data/ux-1.bin", "checkpoint", "time_evol.dat", "."])
+def test_files_of_xcompact3d_have_no_parameters(tmp_path, name):
+    run = make_run(tmp_path / "run", (1,), ("ux",))
+    make_checkpoint(run, ["ux", "uy", "uz", "pp"], (NX, NY - 1, NZ))
+    (run / "time_evol.dat").write_text("0.09 0.12 1 2 0.3\n0.19 0.11 3 4 0.4\n")
+    with pytest.raises(tr.InputError, match="are read without parameters; found level"):
+        xcompact3d_at(run / name, {"level": "1"})
