@@ -38,11 +38,11 @@ class Reopening:
     """
 
     path: str | tuple[str, ...]
-    engine: str | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
-    given: str = "{}"
-    precision: Literal["float32", "float64"] | None = None
-    guard: bool = False
+    engine: str | None
+    parameters: tuple[tuple[str, str], ...]
+    given: str
+    precision: Literal["float32", "float64"] | None
+    guard: bool
 
     def open(self) -> Series:
         """The series, on this rank alone."""

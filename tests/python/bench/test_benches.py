@@ -29,6 +29,7 @@ def test_its_command_has_each_option_once(bench):
     assert len(dict(found)) == len(found)
     assert inspect.getdoc(command) == inspect.getdoc(bench)
     assert {"limit", "out", "append"} <= dict(found).keys()
+    assert not [name for name, default in found if default is True], "a flag is off until it is given"
 
 
 @pytest.mark.parametrize("bench", ALL.values(), ids=ALL)

@@ -1,5 +1,6 @@
 """The command: exit codes, clean messages."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -269,3 +270,26 @@ def test_completion():
     answer = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
     assert answer.stdout.split() == ["verify"]
     assert {"--install-completion", "--show-completion"} <= set(tailrace("--help").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        ("tailrace.render.plot", ("plot", "a.csv")),
+        ("tailrace.replay.analyse", ("analyse", "enstrophy", "a.h5")),
+        ("tailrace.replay.render", ("render", "a.toml", "a.h5")),
+        ("tailrace.conversion.request", ("convert", "a.h5", "b.h5")),
+        ("tailrace.inspection.contents", ("info", "a.h5")),
+        ("tailrace.simulation.simulation", ("run", "tgv.toml")),
+    ],
+)
+def test_a_library_that_does_not_load_is_told(outside_mpi, tmp_path, monkeypatch, lost, words):
+    """As where a package is missing: no traceback, and where to look."""
+    monkeypatch.chdir(tmp_path)
+    assert tailrace("new", "tgv").exit_code == 0
+    monkeypatch.setitem(sys.modules, lost, None)
+    package, _, name = lost.rpartition(".")
+    if hasattr(importlib.import_module(package), name):
+        monkeypatch.delattr(importlib.import_module(package), name)
+    result = tailrace(*words)
+    assert result.exit_code == 1 and "tailrace doctor says what is missing" in result.stderr, result.output

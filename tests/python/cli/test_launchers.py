@@ -28,6 +28,7 @@ pytestmark = pytest.mark.usefixtures("outside_mpi")
         ({"PMI_SIZE": "8", "PMI_RANK": "3"}, 8, 3),  # MPICH's hydra, PALS, Flux, srun --mpi=pmi2
         ({"PMIX_RANK": "3", "SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "3"}, 8, 3),  # srun --mpi=pmix
         ({"PALS_RANKID": "3", "SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "3"}, 8, 3),  # srun on a Cray
+        ({"PMIX_RANK": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1"}, 2, 1),
         ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_JOB_ID": "7"}, None, 0),  # the script of a batch job
         ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "0", "SLURM_JOB_ID": "7"}, None, 0),  # the shell of salloc
         ({"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"}, None, 0),  # srun -n 1 --pty bash

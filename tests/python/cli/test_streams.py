@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
+from tailrace.cli.streams import WatchedStream
 from tailrace.io.time_series import read_time_series
 
 WAYS = {
@@ -107,3 +110,26 @@ def test_lost_messages_change_no_exit_code(tmp_path: Path):
                 command, cwd=tmp_path, env=mpi_run.environment(), stdout=subprocess.DEVNULL, stderr=full, timeout=60
             )
             assert done.returncode == code
+
+
+class Refusing(io.StringIO):
+    """A stream that takes nothing, and is no file whose place another one could take."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def flush(self) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_stream_is_lost_once(is_closed: bool):
+    told: list[str | None] = []
+    stream = WatchedStream(None if is_closed else Refusing(), lambda error: told.append(error.strerror))
+    stream.flush()
+    assert stream.is_lost == (not is_closed), "a closed stream fails when something is written"
+    for _ in range(2):
+        assert stream.write("text") == 4
+        stream.flush()
+    assert told == ["it is closed" if is_closed else "Input/output error"] and stream.is_lost
+    stream.close()

@@ -46,6 +46,22 @@ def test_questions_and_answers(place):
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
+def test_a_run_makes_the_directories_of_its_table(tmp_path):
+    """Its board comes first."""
+    place = board_of(tmp_path / "new" / "results" / "time_series.csv")
+    Board(place, control=False).tell({"state": "running", "step": 4})
+    assert BoardReader(place).facts().step == 4
+
+
+def test_a_run_that_begins_again_answers_anew(place):
+    run, page = Board(place, control=False), BoardReader(place)
+    run.tell({"state": "running", "step": 4})
+    run.answer(PLANE, PART)
+    assert page.answer(PLANE).step == 12
+    Board(place, control=False)
+    assert page.answer(PLANE) is None
+
+
 def test_several_pages_ask_for_few_parts(place):
     run = Board(place, control=False)
     run.tell({"state": "running"})

@@ -1,6 +1,7 @@
 """Consumers take steps wherever they come from: from a running simulation, and from the files that it wrote."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from tailrace.analysis.results import ResultSink
 from tailrace.analysis.script import load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.case.case import case_from_document
+from tailrace.case.document import ConfigError
 from tailrace.case.sections import OutputSection
 from tailrace.consumers.analysis import Analysis
+from tailrace.consumers.analysis import _load as load_script
 from tailrace.consumers.consumer import Consumer
 from tailrace.consumers.output import Output
 from tailrace.io.time_series import read_time_series
@@ -78,3 +81,26 @@ def write_script() -> str:
         "import tailrace as tr\n\n\ndef analyse(step):\n    return {'q2': tr.mean(step['q'] ** 2)}\n"
     )
     return "."
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters", "said"),
+    [
+        ("def analyse(step, level): pass", {}, "parameter 'level' has no default and no value; give one"),
+        ("def analyse(step, level): pass", {"levels": 1}, "has no parameter 'levels'"),
+        ("def analyse(step, level=1): pass", {"level": "high"}, "level"),
+        (None, {}, "no file"),
+    ],
+)
+def test_what_is_wrong_with_a_script_names_its_block(tmp_path, text, parameters, said):
+    if text is not None:
+        (tmp_path / "mine.py").write_text(text)
+    section = SimpleNamespace(script="mine.py", name="own", parameters=parameters)
+    with pytest.raises(ConfigError, match=rf"the case: .*analysis 'own'.*{said}"):
+        load_script(section, tmp_path)
+
+
+def test_a_script_gets_the_parameters_of_its_block(tmp_path):
+    (tmp_path / "mine.py").write_text("def analyse(step, level, count=1): return {'sum': level + count}")
+    script = load_script(SimpleNamespace(script="mine.py", name="own", parameters={"level": 3, "count": 4}), tmp_path)
+    assert script.values == {"level": 3, "count": 4}

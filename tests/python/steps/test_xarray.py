@@ -172,8 +172,11 @@ def test_what_it_can_guess(path, tmp_path):
     engine = xr.backends.list_engines()["tailrace"]
     assert engine.guess_can_open(path) and engine.guess_can_open(str(path))
     (tmp_path / "text.h5").write_text("no series")
-    for other in (tmp_path / "text.h5", tmp_path / "missing.h5", tmp_path, 3, b"abc"):
-        assert not engine.guess_can_open(other)
+    (tmp_path / "damaged.fld").write_text("<NEKTAR><ELEMENTS")  # whose reader raises an error
+    for other in ("damaged.fld", "text.h5", "missing.h5", "\0", "."):
+        assert engine.guess_can_open(str(tmp_path / other)) is False
+    for other in (3, b"abc"):
+        assert engine.guess_can_open(other) is False
     with pytest.raises(OSError, match=r"text\.h5"):
         xr.open_dataset(tmp_path / "text.h5", engine="tailrace")
     with tr.open(tmp_path / "empty.h5", "w"):

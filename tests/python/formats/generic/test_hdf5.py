@@ -355,3 +355,11 @@ def test_arrays_outside_of_the_steps_are_bounded(open_file, monkeypatch):
     found = open_file(write)
     assert set(found.variables(3)) == {"u"}
     assert said(found, "other0", "too many for each of them: left out")
+
+
+@pytest.mark.parametrize("before", [0, 512, 1024, 2048])
+def test_a_file_may_begin_behind_data_of_users(tmp_path, before):
+    with h5py.File(tmp_path / "a.h5", "w", userblock_size=before) as file:
+        file["u"] = np.arange(24.0).reshape(2, 3, 4)
+    with tr.open(tmp_path / "a.h5") as found:
+        np.testing.assert_array_equal(found[0].read("u"), np.arange(24.0).reshape(2, 3, 4))

@@ -311,3 +311,15 @@ def test_the_texts_of_the_processes_are_read_once_for_all_steps(tmp_path, monkey
         assert same(box_of(found, "ux", position=position), inner(made.fields[0]))
         found.scalars(position)
     assert sorted(path.parent.name for path in seen) == ["data", *(f"proc{at}" for at in range(6))]
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_grid_tells_the_byte_order(tmp_path, order, whole):
+    """Also one that is put together from those of the processes: files without records have no other sign of it."""
+    data = tmp_path / "run" / "data"
+    made = HandMade(data, order=order).texts().dist()
+    if whole:
+        made.grid_file(data / "grid.dat", [slice(None)] * 3)
+        (data / "grid.dat").replace(data / "allprocs" / "grid.dat")
+    assert run.run_in(data).points.order == order

@@ -146,6 +146,8 @@ def test_noise_at_the_inlet_is_none_there_either(tmp_path):
     [
         (VORTEX, "numscalar = 2", "sc_even = T, F", "ScalarParam.sc_even", "set it to T (found True False)"),
         (CHANNEL, "numscalar = 2", "sc_skew = F, T", "ScalarParam.sc_skew", "set it to 0 (found False True)"),
+        (CHANNEL, "numscalar = 2", "sc = 1.0, 'a'", "ScalarParam.sc(2)", "must be a number (found a)"),
+        (CHANNEL, "numscalar = 1", "ri = T", "ScalarParam.ri(1)", "must be a number (found True)"),
         (CHANNEL, "iin = 4", "", "BasicParam.iin", "2 (with noise) (found 4)"),
         (CHANNEL, "idir_stream = 2", "", "BasicParam.idir_stream", "must be one of 1 (x), 3 (z) (found 2)"),
         (CHANNEL, "idir_stream = 3\nnclx1 = 2\nnclxn = 2", "", "BasicParam.nclx1", "for a constant flow rate"),
