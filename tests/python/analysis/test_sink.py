@@ -12,7 +12,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace.analysis.earlier_results import check_free, of_analysis, refusal
+from tailrace.analysis.earlier_results import EarlierResults, check_free, of_analysis, refusal
 from tailrace.analysis.ownership import check_results
 from tailrace.analysis.results import ResultSink, ScriptResults, last_result, sort
 from tailrace.core import FileLock, InputError, IoError
@@ -339,6 +339,28 @@ def test_whose_results_may_be_replaced(sink, tmp_path, made_by):
             else:
                 assert check_free(folder, ["mean"], "hdf5", beside=beside, may_stay=may_stay) == found
     assert check_free(folder, ["other"], "hdf5", beside=False, may_stay=False) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "kept"), [({}, True), ({"resume": True}, True), ({"overwrite": True}, False), ({"overwrite": True}, True)]
+)
+def test_earlier_results_are_refused_kept_or_set_aside(sink, tmp_path, how, kept):
+    """Those that are set aside come back where nothing has replaced them."""
+    out = sink()
+    out.write(1, 0.5, results(1.0))
+    out.close()
+    table = tmp_path / "out" / "mean.csv"
+    asked = {"resume": False, "overwrite": False, "beside": False} | how
+    if not how:
+        with pytest.raises(InputError, match="there are results of an earlier run: "):
+            EarlierResults(SELF, tmp_path / "out", ["mean"], "hdf5", **asked)
+    else:
+        earlier = EarlierResults(SELF, tmp_path / "out", ["mean"], "hdf5", **asked)
+        assert table.exists() == ("resume" in how)
+        if not kept:
+            earlier.replace()
+        earlier.close()
+    assert table.exists() == kept and (tmp_path / "out" / "mean.h5").exists() == kept
 
 
 def test_the_words_of_a_refusal():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
 from helpers.harness.kept import KEPT
 from helpers.programs import pictures
+from tailrace.consumers.picture import Picture
 from tailrace.pictures import frame
 from tailrace.pictures.camera import camera_of
 from tailrace.pictures.colours import default_name, signed, wider
@@ -131,3 +134,18 @@ def test_ranges():
     low, high = wider((-0.5, 0.5), (-0.2, 0.71))
     assert (low, high) == (-0.8, 0.8)
     assert wider(None, (2.3, 7.7)) == (2.0, 8.0)
+
+
+def test_ranges_of_colours_go_on_in_a_resumed_run():
+    """Else its pictures have other colours, and a film jumps."""
+    first, second = (object.__new__(Picture) for _ in range(2))
+    for one in (first, second):
+        one._drawing, one._section = SimpleNamespace(chosen={}), SimpleNamespace(name="wake")
+    assert first.state() is None
+    first._drawing.chosen["q"] = [0.25, 1.5]
+    second.resume(SimpleNamespace(about=first.state().about))
+    assert second._drawing.chosen == {"q": [0.25, 1.5]}
+    second._section.name = "other"
+    second._drawing.chosen = {}
+    second.resume(SimpleNamespace(about=first.state().about))
+    assert second._drawing.chosen == {}
