@@ -28,6 +28,7 @@ inline bool is_shared(MPI_File file) {
   }
 
 TAILRACE_COUNTED(Barrier, (MPI_Comm comm), (comm))
+TAILRACE_COUNTED(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
 TAILRACE_COUNTED(Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm),
                  (data, count, type, root, comm))
 TAILRACE_COUNTED(Ibcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
