@@ -31,7 +31,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
       {"mpiio_small", {"mpiio", {}, {1, 4, 5}}}, // rank 0 writes small arrays for all ranks
       {"raw_background", {"raw", {{"buffers", "2"}}}},
       {"hdf5", {"hdf5", {}, {2, 3, 4}}},
-      {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}, {2, 11, 4}}},
+      {"hdf5_gzip", {"hdf5", {{"compression", "gzip"}, {"chunk_bytes", "5000"}}, {2, 12, 4}}},
       {"hdf5_table", {"hdf5", {{"blocks", "table"}}, {2, 3, 4}}},
       {"hdf5_background", {"hdf5", {{"buffers", "2"}}}},
       {"bp5_background", {"bp5", {{"buffers", "2"}}}},

@@ -334,3 +334,12 @@ def test_damage_is_found(tmp_path):
     for _ in range(DAMAGES):
         hurt.write_bytes(original[: dice.randrange(len(original))])
         assert verify(hurt) in (1, 2)
+
+
+def test_blocks_that_leave_out_a_plane_are_an_error_on_all_ranks(tmp_path, three):
+    """They overlap elsewhere, so that their number of points is right. No rank waits for the owner of a chunk."""
+    for said, steps in three.results(hdf5_programs.leave_a_gap, path=str(tmp_path / "run.h5")):
+        assert said.startswith(
+            "no rank has the point (x, y, z) = (0, 0, 0): the blocks of the ranks must fill the whole"
+        )
+        assert steps == [1]

@@ -162,15 +162,23 @@ void ChunkGrid::meet(const Communicator &comm, const Box &ours) {
     for (const Share &share : shares)
       if (share.own)
         owners[share.chunk] = share;
-  for (const auto &[rank, shares] : known)
-    for (Share share : shares)
-      if (!share.own) {
-        const Share &owner = owners.at(share.chunk); // Series has checked that there is one
-        share.place = owner.place;
-        answers[owner.rank].push_back(share);
-        share.rank = owner.rank, share.own = true;
-        answers[rank].push_back(share);
-      }
+  comm.agree([&] {
+    for (const auto &[rank, shares] : known)
+      for (Share share : shares)
+        if (!share.own) {
+          const auto owner = owners.find(share.chunk);
+          if (owner == owners.end()) {
+            const Index3 point = first_point(share.chunk);
+            throw InputError(fmt::format("no rank has the point (x, y, z) = ({}, {}, {}): the blocks of the ranks must "
+                                         "fill the whole array",
+                                         point[0], point[1], point[2]));
+          }
+          share.place = owner->second.place;
+          answers[owner->second.rank].push_back(share);
+          share.rank = owner->second.rank, share.own = true;
+          answers[rank].push_back(share);
+        }
+  });
   for (const auto &[rank, shares] : exchange_sparse(comm, answers))
     for (const Share &share : shares)
       (share.own ? going_ : coming_).push_back(share);

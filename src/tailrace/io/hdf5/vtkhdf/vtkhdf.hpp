@@ -31,9 +31,8 @@
 ///                                 series; coordinates/x, y, z of a stretched grid
 ///     /Tailrace/steps/<row>       what a step holds, as a checked line of JSON: index, time, scalars, variables,
 ///                                 lists, checksums. We read this; the rest is there for other programs
-///     /Tailrace/blocks/<row>      [block, 8]; where many ranks write, the checksums of step number <row>: number of
-///     the
-///                                 variable in the record, z, y, x, nz, ny, nx of the block, xxh3 of its bytes
+///     /Tailrace/blocks/<row>      [block, 8]; where many ranks write, the checksums of a step: number of the variable
+///                                 in the record's table; z, y, x, nz, ny, nx of the block; xxh3 of its bytes
 ///
 /// When a step lacks a grid variable that other steps have, the dataset holds zeros for it, or the fill value where
 /// there are filters. Everything here is local and serial.

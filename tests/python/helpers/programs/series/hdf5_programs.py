@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace.core import IoError
+from tailrace.core import InputError, IoError
 from tailrace.io import series as tr
 
 
@@ -45,3 +45,19 @@ def lose_the_file(comm: Any, path: str, how: str) -> list[str]:
         except IoError as error:
             errors.append(str(error))
     return errors
+
+
+def leave_a_gap(comm: Any, path: str) -> tuple[str, list[int]]:
+    """The error of a step whose blocks overlap and leave out a plane, and the steps after the next one."""
+    shape = (4, 3, 2 * comm.size)
+    with tr.open(path, "w", comm=comm, parameters={"compression": "gzip", "chunk_bytes": 8 * 4 * 3 * 3}) as out:
+        begin = 2 * comm.rank
+        said = ""
+        try:
+            out.write_step(0.0, index=0, ux=tr.Block(np.ones((2, 3, 4)), shape, (0, 0, max(1, begin))))
+        except InputError as error:
+            said = str(error)
+        out.write_step(1.0, index=1, ux=tr.Block(np.ones((2, 3, 4)), shape, (0, 0, begin)))
+    with tr.open(path, comm=comm) as series:
+        assert series.verify() == []
+        return said, [step.index for step in series]
