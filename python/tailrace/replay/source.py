@@ -34,13 +34,9 @@ class SeriesSource:
     ) -> None:  # fmt: skip
         self.path, self.comm = path, comm
         self._series = opening.open(
-            path,
-            "r",
-            comm=comm,
-            grid=grid_file,
-            precision=precision,
-            parameters=parameters,  # type: ignore[arg-type]
-        )
+            path, "r", comm=comm, grid=grid_file, parameters=parameters,
+            precision=precision,  # type: ignore[arg-type]
+        )  # fmt: skip
         self.streaming, self.engine = self._series.streaming, self._series.engine
         self._pending = self._first()
         self.first_index = self._pending.index
