@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from tailrace.files.marks import (
     CONTACT,
@@ -38,8 +40,9 @@ if TYPE_CHECKING:
 _OWN = re.compile(r"(series|snapshot-\d+)\.(jsonl|xdmf)(\.\w+)?|step-\d{8,}.*|.*-\d+(\.\d+)?\.bin|hints\.tmp")
 
 
-class Place(NamedTuple):
-    """A file or directory of a case.
+@dataclass(frozen=True)
+class Place:
+    """A file or directory of a case. It looks at the file system once: each rank of a run checks its case.
 
     :param key: where the case names it.
     :param named: the path as the case names it.
@@ -54,10 +57,19 @@ class Place(NamedTuple):
     mark: Mark | None = None
     role: str = ""
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """The path without links. Local."""
         return Path(os.path.realpath(self.named))
+
+    @cached_property
+    def file(self) -> tuple[int, int] | None:
+        """Which file is there: device and number; None if none is, or it cannot be looked at. Local."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def beside(self, ending: str, mark: Mark | None, role: str) -> Place:
         """A file that is kept beside this one, and beside what it leads to where it is a link. Local."""
@@ -154,7 +166,7 @@ def _between(new: Place, old: Place) -> str:
     if new.path == old.path:
         other = f", as '{old.named}'" if old.named != new.named else ""
         return f"{_called(new)} is taken by {old.key}{other}{f', for its {old.role}' if old.role else ''}"
-    if _is_one_file(new.path, old.path):
+    if new.file is not None and new.file == old.file:
         return f"{_called(new)} and '{old.named}' of {old.key} are one file under two names, by a hard link; copy it"
     for inner, outer in ((new, old), (old, new)):
         if outer.path in inner.path.parents:
@@ -166,13 +178,6 @@ def _between(new: Place, old: Place) -> str:
 
 def _called(place: Place) -> str:
     return f"'{place.named}'" + (f", its {place.role}," if place.role else "")
-
-
-def _is_one_file(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them is not there, or cannot be looked at
-        return False
 
 
 def _why_not_inside(inner: Place, outer: Place) -> str:

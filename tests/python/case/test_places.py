@@ -1,8 +1,12 @@
 """The files of a case: everything that it reads and writes has a place of its own."""
 
+import os
+
 import pytest
 
+from helpers.inputs import analyses
 from helpers.inputs.case_texts import FLOW, GOOD, load, output, problems
+from tailrace.case.case import load_case
 
 
 def analysis(script="q.py", rest=""):
@@ -72,3 +76,26 @@ def test_directories_that_others_may_use_are_shared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     more = at(".", engine="raw") + at("run/sub/ux-1.bin", "b", "bp5") + diagnostics("run/history.csv")
     load(tmp_path, GOOD + more + '[checkpoint]\npath = "run"\n')
+
+
+def looks(monkeypatch, tmp_path, outputs):
+    """How often the file system is asked about a path when a case with so many outputs is read."""
+    asked = []
+
+    def counted(name):
+        call = getattr(os, name)
+        return lambda *given, **options: (asked.append(name), call(*given, **options))[1]
+
+    text = "".join(analyses.output(f"o{at}", "raw", f"there/o{at}") for at in range(outputs))
+    case = analyses.write_case(tmp_path / str(outputs), text)
+    with monkeypatch.context() as patched:
+        for name in ("stat", "lstat", "readlink"):
+            patched.setattr(os, name, counted(name))
+        load_case(case)
+    return len(asked)
+
+
+def test_each_place_is_looked_at_once(monkeypatch, tmp_path):
+    """Each of the ranks reads the case: every place was resolved again for each of the others."""
+    few, many = looks(monkeypatch, tmp_path, 4), looks(monkeypatch, tmp_path, 16)
+    assert many < 5 * few
