@@ -27,15 +27,13 @@ from tailrace.parallel import agree, first_error, on_root, spread
 from tailrace.steps.grid_file import read_grid_file
 from tailrace.text import duration, message
 
+from .run_beside import await_stream
 from .source import SeriesSource
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
     from tailrace.steps.step import Step
-
-
-_DAYS = 100 * 86400  # seconds, which no wait beside a run reaches
 
 
 @dataclass(frozen=True)
@@ -84,11 +82,9 @@ class Analyse:
         self._ranks = comm.size // request.groups  # ranks of a group
         self._group = comm.rank // self._ranks
         ours = comm.Split(self._group, comm.rank)
-        # The ranks of a large run need minutes to start. The command that started both ends us when the run ends.
-        patience = {"OpenTimeoutSecs": _DAYS} if request.beside else None
-        self._source = SeriesSource(
-            request.source, ours, grid_file=given, precision=request.precision, parameters=patience
-        )
+        if request.beside:
+            on_root(comm, lambda: await_stream(request.source))
+        self._source = SeriesSource(request.source, ours, grid_file=given, precision=request.precision)
         agree(comm, self._check_stream)
         self._comm = ours
         self._engine = request.engine or (self._source.engine if self._source.engine in STORING else DEFAULT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import InputError, IoError
@@ -23,20 +23,15 @@ class SeriesSource:
 
     :param grid_file: the grid, if the series has none or a wrong one.
     :param precision: the type of the fields, "float32" or "float64"; None: as stored.
-    :param parameters: of the engine; for its own way to wait.
     :raises InputError: it is no series, has no steps, or its grid is not known.
     :raises IoError: nothing came in time.
     """
 
     def __init__(
-        self, path: str, comm: MPI.Comm, *, grid_file: GridFile | None = None, precision: str | None = None,
-        parameters: Mapping[str, object] | None = None,
-    ) -> None:  # fmt: skip
+        self, path: str, comm: MPI.Comm, *, grid_file: GridFile | None = None, precision: str | None = None
+    ) -> None:
         self.path, self.comm = path, comm
-        self._series = opening.open(
-            path, "r", comm=comm, grid=grid_file, parameters=parameters,
-            precision=precision,  # type: ignore[arg-type]
-        )  # fmt: skip
+        self._series = opening.open(path, "r", comm=comm, grid=grid_file, precision=precision)  # type: ignore[arg-type]
         self.streaming, self.engine = self._series.streaming, self._series.engine
         self._pending = self._first()
         self.first_index = self._pending.index

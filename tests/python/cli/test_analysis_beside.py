@@ -21,7 +21,9 @@ from helpers.harness.streams import FOREIGN, slow
 from helpers.inputs.analyses import assert_close, output, script, write_case
 from tailrace import core as _core
 from tailrace.cli.ranks import beside
+from tailrace.core import IoError
 from tailrace.io.time_series import read_time_series
+from tailrace.replay import run_beside
 
 pytestmark = pytest.mark.skipif("sst" not in _core.engine_names(), reason="there is no engine sst")
 
@@ -145,13 +147,23 @@ def test_a_run_may_take_long_to_open_the_stream(tmp_path, monkeypatch):
 def test_an_analysis_of_a_run_that_fails_before_it_opens_the_stream(tmp_path):
     result = run(slow_to_start(tmp_path, "raise ValueError('no flow today')"), "--beside=budget", code=1)
     assert "no flow today" in result.text
-    assert "the simulation ended before it opened the stream, and the analysis is stopped" in result.text
+    assert "the run has ended, and its stream is not there" in result.text
     assert_tidy(tmp_path)
 
 
 SAYS = "def analyse(step):\n    print('saw', step.index, flush=True)\n    return {'x': step.time}"
 # As the command, with less patience.
 IMPATIENT = "import tailrace.cli.ranks.beside as b; b._STOPPED = 1.0; from tailrace.cli.main import main; main()"
+
+
+def test_an_analysis_that_comes_after_the_run_does_not_wait(tmp_path):
+    """Its stream will not come again. One that is there is there, whatever the run has told meanwhile."""
+    stream = tmp_path / "stream"
+    run_beside.tell_end(stream)
+    with pytest.raises(IoError, match="the run has ended, and its stream is not there"):
+        run_beside.await_stream(f"sst:{stream}")
+    (tmp_path / "stream.sst").touch()
+    run_beside.await_stream(f"sst:{stream}")
 
 
 @pytest.mark.parametrize("readers", [1, 2])

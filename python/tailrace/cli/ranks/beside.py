@@ -21,6 +21,7 @@ from tailrace import processes
 from tailrace.core import FileLock, IoError  # does not start MPI
 from tailrace.files.command_line import hand_over
 from tailrace.files.regular import open_regular
+from tailrace.replay.run_beside import tell_end
 
 from . import launch, mpi_messages, pumps
 from .launcher import LaunchError
@@ -75,7 +76,7 @@ def start(simulation: Sequence[str], ranks: int, analysis: Sequence[str], analys
         second = launch.job(analysis_ranks, [*analysis, f"sst:{stream}"], alone=False)
         for one in (first, second):
             hand_over(one.environment)
-        with _Pair(first, ranks, second, analysis_ranks, Path(f"{stream}.sst")) as pair:
+        with _Pair(first, ranks, second, analysis_ranks, stream) as pair:
             return pair.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,17 +118,13 @@ def _is_held(file: Path) -> bool:
 
 
 class _Pair:
-    """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both.
-
-    :param contact: the file that is there from when the simulation opens the stream until it closes it.
-    """
+    """The two jobs. The first signal asks the simulation to stop, which ends the stream. The second one stops both."""
 
     def __init__(
         self, simulation: launch.LaunchCommand, ranks: int, analysis: launch.LaunchCommand, analysis_ranks: int,
-        contact: Path,
+        stream: Path,
     ) -> None:  # fmt: skip
-        self._ranks = analysis_ranks
-        self._contact, self._streamed = contact, False
+        self._ranks, self._stream = analysis_ranks, stream
         self._ask = simulation.ask, simulation.shows_ranks
         self._signals = StopSignals(self._stop_both)
         self._analysis = launch.begin(analysis, subprocess.PIPE)
@@ -162,7 +159,6 @@ class _Pair:
         told, why = False, ""
         request = launch.LaunchRequest(self._simulation, *self._ask)
         while self._simulation.poll() is None and not why:
-            self._streamed = self._streamed or self._contact.exists()
             if self._signals.first:
                 request.make()
             if self._analysis.poll() is not None and not told:
@@ -174,6 +170,7 @@ class _Pair:
                 self._stop("simulation", self._simulation, why)
             time.sleep(0.05)
         code = 1 if why else _code(self._simulation.returncode)
+        tell_end(self._stream)
         self._end_analysis(code)
         for pump in self._pumps:
             pump.join(10)
@@ -191,9 +188,7 @@ class _Pair:
                 self._analysis.wait(0.5)
                 return
             why = "the simulation failed" if time.monotonic() > deadline else ""
-            if not self._streamed:  # the analysis waits for it as long as the run lives
-                why = "the simulation ended before it opened the stream"
-            elif stopped_well:
+            if stopped_well:
                 why = watch.stands_still() or self._lost[1].stuck()
             if why:
                 self._stop("analysis", self._analysis, why)

@@ -108,7 +108,7 @@ private:
             chunk / (count_[0] * count_[1]) * chunk_[2]};
   }
   Box chunk_at(std::int64_t chunk) const { return {first_point(chunk), chunk_}; }
-  void find(const Box &ours);
+  void list_chunks(const Box &ours);
   void meet(const Communicator &comm, const Box &ours);
   std::size_t bytes(const Box &box) const { return static_cast<std::size_t>(box.size() * size_); }
 
@@ -123,7 +123,7 @@ ChunkGrid::ChunkGrid(const Communicator &comm, const Placement &place, const Ind
     : size_(size), shape_(place.shape), chunk_(chunk) {
   for (std::size_t d = 0; d < 3; ++d)
     count_[d] = (shape_[d] + chunk[d] - 1) / chunk[d];
-  find(place.block);
+  list_chunks(place.block);
   meet(comm, place.block);
   per_round_ = std::max<std::size_t>(1, static_cast<std::size_t>(round_bytes / (product(chunk) * size)));
   rounds_ =
@@ -131,7 +131,7 @@ ChunkGrid::ChunkGrid(const Communicator &comm, const Placement &place, const Ind
 }
 
 /// Lists the chunks with points of this rank's block.
-void ChunkGrid::find(const Box &ours) {
+void ChunkGrid::list_chunks(const Box &ours) {
   if (ours.empty())
     return;
   Index3 low, high;
