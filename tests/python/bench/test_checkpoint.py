@@ -9,7 +9,7 @@ import pytest
 from mpi4py import MPI
 
 from helpers.harness import mpi_run
-from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
+from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_failures, wait_for_lines
 from helpers.inputs.small_benches import lists
 from tailrace.bench.checkpoint.element_lists import ElementLists, first_rows
 from tailrace.bench.ranks.driver import Driver
@@ -139,9 +139,7 @@ def test_a_dead_rank_is_a_failed_cell_and_its_file_is_not_read(tmp_path):
     process = start(tmp_path, *LONG, "--engine", "raw", "--engine", "hdf5")
     wait_for_lines(tmp_path, 8, process)
     os.kill(ranks_of(process)[-1], signal.SIGKILL)
-    wait_for_lines(tmp_path, 60, process)
-    found = read_results(tmp_path / "r.jsonl")
-    [failure] = found.failures
+    [failure] = wait_for_failures(tmp_path, process)
     assert failure.cell.bench == "checkpoint"
     assert "signal 9" in failure.error or "ended with code" in failure.error
     os.kill(process.pid, signal.SIGTERM)

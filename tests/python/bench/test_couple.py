@@ -10,7 +10,7 @@ import pytest
 from mpi4py import MPI
 
 from helpers.harness import mpi_run
-from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_lines
+from helpers.harness.benches import assert_nobody_left, bench, left, ranks_of, start, wait_for_failures, wait_for_lines
 from tailrace import core as _core
 from tailrace.bench.couple import consumer as couple_consumer
 from tailrace.bench.couple.consumer import Consumed, ConsumerProgram
@@ -195,6 +195,7 @@ def test_a_dead_side_is_a_failed_cell_and_the_rest_goes_on(tmp_path, side):
     ranks = ranks_of(process)
     assert len(ranks) == 3
     os.kill(_first_of(process, side, ranks), signal.SIGKILL)
+    wait_for_failures(tmp_path, process)
     wait_for_lines(tmp_path, len((tmp_path / "r.jsonl").read_text().splitlines()) + 8, process)
     found = read_results(tmp_path / "r.jsonl")
     [failure] = found.failures

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from helpers.harness import mpi_run
+from tailrace.bench.records.records import Failure
+from tailrace.bench.records.results import read_results
 
 
 def start(directory: Path, *words: object) -> subprocess.Popen[str]:
@@ -30,8 +33,20 @@ def left(directory: Path) -> list[str]:
 
 def wait_for_lines(directory: Path, count: int, process: subprocess.Popen[str], limit: float = 120) -> None:
     """Until the file of results has so many lines."""
-    path, until = directory / "r.jsonl", time.monotonic() + limit
-    while not path.exists() or path.read_bytes().count(b"\n") < count:
+    path = directory / "r.jsonl"
+    _wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, process, limit)
+
+
+def wait_for_failures(directory: Path, process: subprocess.Popen[str], limit: float = 120) -> list[Failure]:
+    """Until the file of results has a failure; a busy machine may measure for a while before a killed rank is seen."""
+    path = directory / "r.jsonl"
+    _wait_until(lambda: bool(read_results(path).failures), process, limit)
+    return read_results(path).failures
+
+
+def _wait_until(there: Callable[[], bool], process: subprocess.Popen[str], limit: float) -> None:
+    until = time.monotonic() + limit
+    while not there():
         assert process.poll() is None, "the benchmark has ended too early"
         assert time.monotonic() < until
         time.sleep(0.02)
