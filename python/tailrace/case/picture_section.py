@@ -141,6 +141,9 @@ class PictureSection(Rhythm):
     layers: list[LayerSection] = Field(min_length=1, description="what is shown")
     out: Text = Field("pictures", description="directory of the pictures and films")
     size: Pair[Pixels] = Field((1280, 720), description="columns and rows, even numbers")
+    smooth: Annotated[Whole, Field(ge=1, le=4)] = Field(
+        2, description="each side of a pixel is drawn by so many, which smooths edges; 1 takes the least time"
+    )
     view: View = Field(
         "corner",
         description='from where: "corner"; "x", "y" or "z", along an axis without perspective; or the direction '

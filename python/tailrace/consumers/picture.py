@@ -252,6 +252,7 @@ def scene_of(section: PictureSection, functions: Mapping[str, Function], title: 
     return Scene(
         tuple(map(_layer_of, section.layers)),
         section.size,
+        section.smooth,
         section.view,
         section.up,
         section.orbit,

@@ -64,51 +64,53 @@ class Neighbours:
 
     def extended(self, values: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
         """Values on the nodes of this rank, (nz, ny, nx), with the planes around them. Collective."""
-        found = np.asarray(values, dtype)
+        values = np.asarray(values)
+        own: _Box = (self._start, self._count)
+        nodes = [self._wanted(d, own) for d in range(3)]
+        out = np.empty([len(nodes[d]) for d in (2, 1, 0)], dtype or values.dtype)
+        filled = [_places_of(nodes[d], self._start[d], self._count[d]) for d in range(3)]
+        out[filled[2], filled[1], filled[0]] = values
         for d in range(3):
-            found = self._along(d, found)
-        return found
+            filled[d] = slice(0, len(nodes[d]))
+            self._fill(d, nodes[d], out[filled[2], filled[1], filled[0]])
+        return out
 
-    def _along(self, d: int, values: NDArray[Any]) -> NDArray[Any]:
-        axis, (first, n), size = 2 - d, (self._start[d], self._count[d]), self._shape[d]
-        nodes = self._wanted(d, (self._start, self._count))
-        shape = list(values.shape)
-        shape[axis] = len(nodes)
-        out = np.empty(shape, values.dtype)
+    def _fill(self, d: int, nodes: list[int], out: NDArray[Any]) -> None:
+        """Get the planes around the own ones, which `out` has, along a direction."""
+        (first, n), size = (self._start[d], self._count[d]), self._shape[d]
+        planes, shift = np.moveaxis(out, 2 - d, 0), _places_of(nodes, first, n).start - first
         requests: list[Any] = []
         inputs: list[tuple[list[int], Any]] = []
         for rank, box in enumerate(self._boxes):
             if not self._same_line(d, box):
                 continue
-            theirs = [node % size for node in self._wanted(d, box)]
-            mine = [node - first for node in theirs if first <= node < first + n]
-            if rank == self._comm.rank:
-                if n:
-                    _planes(out, axis)[nodes.index(first) : nodes.index(first) + n] = _planes(values, axis)
-                beyond = [k for k, node in enumerate(nodes) if first <= node % size < first + n and node % size != node]
-                _planes(out, axis)[beyond] = _planes(values, axis)[[nodes[k] % size - first for k in beyond]]
-                continue
-            if mine:
-                packed = np.ascontiguousarray(_planes(values, axis)[mine])
-                requests.append(self._comm.Isend(packed, rank, tag=d))
             at = [k for k, node in enumerate(nodes) if box[0][d] <= node % size < box[0][d] + box[1][d]]
+            if rank == self._comm.rank:
+                beyond = [k for k in at if nodes[k] % size != nodes[k]]
+                planes[beyond] = planes[[nodes[k] % size + shift for k in beyond]]
+                continue
+            theirs = [node % size for node in self._wanted(d, box)]
+            if mine := [node + shift for node in theirs if first <= node < first + n]:
+                packed = np.ascontiguousarray(planes[mine])
+                requests.append(self._comm.Isend(packed, rank, tag=d))
             if at:
-                room = np.empty((len(at), *_planes(out, axis).shape[1:]), values.dtype)
+                room = np.empty((len(at), *planes.shape[1:]), out.dtype)
                 requests.append(self._comm.Irecv(room, rank, tag=d))
                 inputs.append((at, room))
         for request in requests:
             request.Wait()
         for at, room in inputs:
-            _planes(out, axis)[at] = room
-        return out
+            planes[at] = room
 
     def _same_line(self, d: int, box: _Box) -> bool:
         """Whether another part is beside this one in this direction alone."""
         return all(box[0][e] == self._start[e] and box[1][e] == self._count[e] for e in range(3) if e != d)
 
 
-def _planes(values: NDArray[Any], axis: int) -> NDArray[Any]:
-    return np.moveaxis(values, axis, 0)
+def _places_of(nodes: list[int], first: int, n: int) -> slice:
+    """Where some nodes are among others."""
+    at = nodes.index(first) if n else 0
+    return slice(at, at + n)
 
 
 def coordinates_of(field: Field, d: int, nodes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Range = tuple[float, float]
 _BINS = 2048
+_BLOCK = 65536  # values that are counted together, so that they stay in the cache
 _LEFT_OUT = 0.005  # the share of the points at each end that a range leaves out: a few hide the contrast of all others
 _CALM = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 NO_SIGN = 0.05  # of the largest size: an undershoot of less is no change of sign
@@ -24,17 +25,33 @@ def range_of(comm: Comm, values: NDArray[Any]) -> Range:
     """
     from mpi4py import MPI
 
-    finite = values[np.isfinite(values)]
+    finite = (values if all_finite(values) else values[np.isfinite(values)]).ravel()
     ends = np.array([-finite.min(initial=np.inf), finite.max(initial=-np.inf)], np.float64)
     comm.Allreduce(MPI.IN_PLACE, ends, op=MPI.MAX)
     low, high = -float(ends[0]), float(ends[1])
     if not low < high:
         return (low, low) if np.isfinite(low) else (0.0, 0.0)
-    counts = np.histogram(finite, _BINS, (low, high))[0].astype(np.int64)
+    counts = _counts(finite, low, high)
     comm.Allreduce(MPI.IN_PLACE, counts)
     share, width = np.cumsum(counts) / counts.sum(), (high - low) / _BINS
     first, last = (int(np.searchsorted(share, one)) for one in (_LEFT_OUT, 1 - _LEFT_OUT))
     return signed(low + first * width, min(low + (last + 1) * width, high))
+
+
+def _counts(values: NDArray[Any], low: float, high: float) -> NDArray[np.int64]:
+    """How many values are in each of the equal bins between two ends; numpy's histogram takes twice the time. Local."""
+    counts = np.zeros(_BINS + 1, np.int64)
+    for first in range(0, values.size, _BLOCK):
+        bins = (values[first : first + _BLOCK] - low) * (_BINS / (high - low))
+        counts += np.bincount(bins.astype(np.intp), minlength=_BINS + 1)
+    counts[_BINS - 1] += counts[_BINS]  # the upper end itself
+    return counts[:-1]
+
+
+def all_finite(values: NDArray[Any]) -> bool:
+    """Whether no value is infinite or none. A sum takes less time, and finds nearly always that they are. Local."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
 
 
 def signed(low: float, high: float) -> Range:

@@ -20,7 +20,7 @@ class Drawn(NamedTuple):
     """What a rank has drawn of an image.
 
     :param cut: the columns and rows of it: left, top, right, bottom.
-    :param colours: (rows, columns, 3), or 4 with the opacity, by which the others are multiplied.
+    :param colours: (rows, columns, 4): red, green, blue and the opacity, by which the others are multiplied.
     :param depths: (rows, columns), 1 where nothing is.
     """
 
@@ -37,29 +37,59 @@ def compose(
     order: Sequence[int] | None = None,
     shrink: int = 1,
 ) -> NDArray[np.uint8] | None:
-    """The image of all, (rows, columns, channels), on rank 0; None on the others. Collective.
+    """The image of all, (rows, columns, 4), on rank 0; None on the others. Collective.
 
     :param size: columns and rows of the whole image.
-    :param background: the channels of a pixel that no rank has drawn.
+    :param background: the four channels of a pixel that no rank has drawn.
     :param order: the ranks from the nearest to the farthest part: their images are blended, and depths do not matter.
     :param shrink: each side of a pixel of the result is that of so many, of which it is the mean. Each rank does this
         with its band, so that rank 0 gets a small image.
     """
-    columns, rows = size
-    edges = [shrink * (rows // shrink * rank // comm.size) for rank in range(comm.size + 1)]
+    columns, rows = size[0] // shrink, size[1] // shrink
+    edges = [shrink * (rows * rank // comm.size) for rank in range(comm.size + 1)]
     parts = _exchanged(comm, drawn, edges, with_depths=order is None)
-    band = np.empty((edges[comm.rank + 1] - edges[comm.rank], columns, len(background)), np.uint8)
-    band[...] = background
-    if order is not None:
-        band = _blended(band, [parts[rank] for rank in order])
-    else:
-        _lay_nearest(band, parts)
-    band = _shrunk(band, shrink)
-    whole = np.empty((rows // shrink, *band.shape[1:]), np.uint8) if comm.rank == 0 else None
     heights = np.diff(edges) // shrink
-    counts = [int(height) * (columns // shrink) * len(background) for height in heights]
-    comm.Gatherv(np.ascontiguousarray(band), [whole, counts] if whole is not None else None, root=0)
+    band = _filled(int(heights[comm.rank]), columns, background)
+    left, top, right, bottom = around = _around(parts, shrink)
+    if left < right:  # the rest is background
+        fine = _filled(bottom - top, right - left, background)
+        moved = [_moved(part, around) for part in parts]
+        if order is not None:
+            fine = _blended(fine, [moved[rank] for rank in order])
+        else:
+            _lay_nearest(fine, moved)
+        band[top // shrink : bottom // shrink, left // shrink : right // shrink] = _shrunk(fine, shrink)
+    whole = np.empty((rows, columns, 4), np.uint8) if comm.rank == 0 else None
+    counts = [int(height) * columns * 4 for height in heights]
+    comm.Gatherv(band, [whole, counts] if whole is not None else None, root=0)
     return whole
+
+
+def _filled(rows: int, columns: int, pixel: Sequence[int]) -> NDArray[np.uint8]:
+    """An image of one colour."""
+    band = np.empty((rows, columns, 4), np.uint8)
+    _pixels(band)[...] = np.array(pixel, np.uint8).view(np.uint32)
+    return band
+
+
+def _pixels(image: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The four channels of each pixel as one number, which is moved in a quarter of the time; (rows, columns)."""
+    return image.view(np.uint32)[..., 0]
+
+
+def _around(parts: Sequence[Drawn], shrink: int) -> tuple[int, int, int, int]:
+    """The smallest box with all parts that are not empty, whose edges are those of whole pixels of the result."""
+    cuts = np.array([part.cut for part in parts if part.colours.size] or [(0, 0, 0, 0)])
+    left, top = cuts[:, :2].min(axis=0) // shrink * shrink
+    right, bottom = -(-cuts[:, 2:].max(axis=0) // shrink) * shrink
+    return int(left), int(top), int(right), int(bottom)
+
+
+def _moved(part: Drawn, into: tuple[int, int, int, int]) -> Drawn:
+    left, top, right, bottom = part.cut
+    if not part.colours.size:
+        return part._replace(cut=(0, 0, 0, 0), colours=part.colours.reshape(0, 0, 4), depths=part.depths[:0, :0])
+    return part._replace(cut=(left - into[0], top - into[1], right - into[0], bottom - into[1]))
 
 
 def _exchanged(comm: MPI.Comm, drawn: Drawn, edges: Sequence[int], *, with_depths: bool) -> list[Drawn]:
@@ -79,8 +109,7 @@ def _exchanged(comm: MPI.Comm, drawn: Drawn, edges: Sequence[int], *, with_depth
 
     sends = counts([(comm.rank, rank) for rank in range(comm.size)])
     receives = counts([(rank, comm.rank) for rank in range(comm.size)])
-    channels = drawn.colours.shape[2]
-    colours = _sent(comm, drawn.colours, [n * channels for n in sends], [n * channels for n in receives])
+    colours = _sent(comm, _pixels(np.ascontiguousarray(drawn.colours)), sends, receives)
     depths = _sent(comm, drawn.depths, sends, receives) if with_depths else np.empty(sum(receives), np.float32)
     parts, at = [], 0
     for rank, pixels in enumerate(receives):
@@ -88,7 +117,7 @@ def _exchanged(comm: MPI.Comm, drawn: Drawn, edges: Sequence[int], *, with_depth
         inside = slice(at, at + pixels)
         shape = (last - first, right - left)
         cut = (left, first - edges[comm.rank], right, last - edges[comm.rank])
-        seen = colours.reshape(-1, channels)[inside].reshape(*shape, channels)
+        seen = colours[inside].view(np.uint8).reshape(*shape, 4)
         parts.append(Drawn(cut, seen, depths[inside].reshape(shape)))
         at += pixels
     return parts
@@ -109,8 +138,8 @@ def _lay_nearest(band: NDArray[np.uint8], parts: Sequence[Drawn]) -> None:
     for (left, top, right, bottom), colours, depths in parts:
         before = least[top:bottom, left:right]
         closer = depths < before
-        before[closer] = depths[closer]
-        band[top:bottom, left:right][closer] = colours[closer]
+        np.copyto(before, depths, where=closer)
+        np.copyto(_pixels(band)[top:bottom, left:right], _pixels(colours), where=closer)
 
 
 def _blended(band: NDArray[np.uint8], parts: Sequence[Drawn]) -> NDArray[np.uint8]:

@@ -14,7 +14,7 @@ from tailrace.fields.vector import Vector
 from tailrace.parallel import agree
 
 from .camera import Camera, Vector3, camera_of
-from .colours import Range, range_of, table_of, wider
+from .colours import Range, all_finite, range_of, table_of, wider
 from .compose import Drawn, compose
 from .frame import Bar, finished, scene_size
 from .painter import Painter
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tailrace.steps.step import Step
 
 AROUND = (1, 2)  # planes of neighbours before and after a part: a gradient at each node of its cells
-SMOOTH = 2  # each side of a pixel of the picture is drawn by so many pixels, which smooths edges
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Drawing:
             self.scene.view, self.scene.up, lengths, columns / rows, self.scene.turn + self.scene.orbit * step.time
         )
         parts = [self._part(number, layer, step) for number, layer in enumerate(self.scene.layers)]
-        size = (columns * SMOOTH, rows * SMOOTH)
+        size = (columns * self.scene.smooth, rows * self.scene.smooth)
         arrows = any(layer.spacing for layer in self.scene.layers)  # which reach beyond this rank's cells
         cut = (0, 0, *size) if arrows else camera.cut(self._corners(first), size)
         through = any(layer.opacity for layer in self.scene.layers)  # light goes through the parts of several ranks
@@ -139,8 +138,9 @@ class Drawing:
 
     def _image(self, begun: _Begun) -> NDArray[np.uint8] | None:
         drawn = agree(begun.comm, self._painter.answer)
-        paper = [0] * 4 if begun.background is None else [round(255 * one) for one in begun.background]
-        whole = compose(begun.comm, Drawn(begun.cut, *drawn), begun.size, paper, begun.order, SMOOTH)
+        paper = [0] * 4 if begun.background is None else [*(round(255 * one) for one in begun.background), 255]
+        smooth = begun.scene.smooth
+        whole = compose(begun.comm, Drawn(begun.cut, *drawn), begun.size, paper, begun.order, smooth)
         return None if whole is None else _finish(whole, begun)
 
     def _corners(self, field: Field) -> list[Vector3]:
@@ -221,7 +221,8 @@ class Drawing:
         from mpi4py import MPI
 
         values = shown.data
-        counts = np.array([np.count_nonzero(~np.isfinite(values)), values.size], np.int64)
+        holes = 0 if all_finite(values) else np.count_nonzero(~np.isfinite(values))
+        counts = np.array([holes, values.size], np.int64)
         shown.operators.comm.Allreduce(MPI.IN_PLACE, counts)
         if counts[0] and layer.shown not in self._holes:
             self._holes.add(layer.shown)
@@ -347,7 +348,11 @@ class Drawing:
 
 
 def _finish(whole: NDArray[np.uint8], begun: _Begun) -> NDArray[np.uint8]:
+    from PIL import Image
+
     scene, bars = begun.scene, []
+    if begun.background is not None:
+        whole = np.asarray(Image.fromarray(whole).convert("RGB"))
     for number, layer in enumerate(scene.layers):
         bar = Bar(layer.label or _named(layer), begun.limits[number], layer.colours)
         if bar not in bars:

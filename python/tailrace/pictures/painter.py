@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 _LIMIT = 300.0  # seconds that a picture may take
+# The other processors belong to other ranks, and threads of Mesa and of numpy cost more than they give.
+_ALONE = {"LP_NUM_THREADS": "0", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class PainterError(RuntimeError):
@@ -64,7 +66,7 @@ class Painter:
             pass
 
     def answer(self) -> tuple[Any, Any]:
-        """Wait for the last request: colours (rows, columns, 3) and depths (rows, columns), valid until the next one.
+        """Wait for the last request: colours (rows, columns, 4) and depths (rows, columns), valid until the next one.
 
         :raises PainterError: VTK or its graphics library is missing or fails, or there is no space for the arrays. The
             next picture is tried again.
@@ -96,6 +98,7 @@ class Painter:
         try:
             return subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                env={**_ALONE, **os.environ},
                 process_group=0,  # signals to the group of the rank would end it while it starts
             )  # fmt: skip
         except OSError as error:

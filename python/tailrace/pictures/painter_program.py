@@ -1,7 +1,7 @@
 """Draws parts of pictures with VTK: a program of its own for each rank, because a graphics driver may crash.
 
 python painter_program.py FOLDER   for each line of standard input, a request as JSON, draws the arrays of the folder,
-writes colours.npy (with a fourth channel where the background is clear) and depths.npy there, and answers by a line:
+writes colours.npy (red, green, blue, opacity) and depths.npy there, and answers by a line:
 nothing, or what failed.
 """
 
@@ -103,17 +103,18 @@ class Canvas:
         self._window.SetSize(right - left, bottom - top)
         _cut(self._renderer, request["cut"], request["size"])
         self._window.Render()
-        self._write(right - left, bottom - top, 4 if clear else 3)
+        self._write(right - left, bottom - top)
 
-    def _write(self, columns: int, rows: int, channels: int) -> None:
+    def _write(self, columns: int, rows: int) -> None:
         from vtkmodules.util.numpy_support import vtk_to_numpy
         from vtkmodules.vtkCommonCore import vtkFloatArray, vtkUnsignedCharArray
 
         colours, depths = vtkUnsignedCharArray(), vtkFloatArray()
         self._window.GetRGBACharPixelData(0, 0, columns - 1, rows - 1, 0, colours)  # type: ignore[call-overload]
         self._window.GetZbufferData(0, 0, columns - 1, rows - 1, depths)
-        pixels = vtk_to_numpy(colours).reshape(rows, columns, -1)[::-1, :, :channels]
-        np.save(self._folder / "colours.npy", np.ascontiguousarray(pixels))
+        np.save(
+            self._folder / "colours.npy", np.ascontiguousarray(vtk_to_numpy(colours).reshape(rows, columns, 4)[::-1])
+        )
         np.save(self._folder / "depths.npy", np.ascontiguousarray(vtk_to_numpy(depths).reshape(rows, columns)[::-1]))
 
 
@@ -159,11 +160,11 @@ def _place(surface: Any, places: list[Any], own: list[list[int]], eye: Sequence[
 
     nodes = vtk_to_numpy(surface.GetPoints().GetData())
     triangles = vtk_to_numpy(surface.GetPolys().GetConnectivityArray()).reshape(-1, 3)
-    kept = triangles[_are_inside(nodes, triangles, own)]
+    kept = np.flatnonzero(_are_inside(nodes, triangles, own))
     if _ends_nearest(places, eye):
         kept = kept[::-1]
     cells = vtkCellArray()
-    cells.SetData(3, numpy_to_vtkIdTypeArray(np.ascontiguousarray(kept, np.int64).ravel(), deep=True))
+    cells.SetData(3, numpy_to_vtkIdTypeArray(np.take(triangles, kept, axis=0).astype(np.int64, copy=False).ravel()))
     surface.SetPolys(cells)
     normals = surface.GetPointData().GetNormals()
     points, slopes = np.empty_like(nodes), vtk_to_numpy(normals).copy()

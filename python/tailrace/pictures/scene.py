@@ -52,6 +52,7 @@ class Scene:
     """What a picture shows, from where, how large.
 
     :param size: columns and rows.
+    :param smooth: each side of a pixel is drawn by so many, of which it is the mean: edges have no steps.
     :param view, up: see `camera.camera_of`.
     :param orbit: degrees by which the camera goes around in a unit of time.
     :param turn: degrees by which it has gone around at first.
@@ -61,6 +62,7 @@ class Scene:
 
     layers: tuple[Layer, ...]
     size: tuple[int, int] = (1280, 720)
+    smooth: int = 2
     view: str | Vector3 = "corner"
     up: str = "z"
     orbit: float = 0.0

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 from PIL import Image, ImageDraw
 
 from helpers.harness.kept import KEPT
@@ -13,7 +14,7 @@ from helpers.programs import pictures
 from tailrace.consumers.picture import Picture
 from tailrace.pictures import frame
 from tailrace.pictures.camera import camera_of
-from tailrace.pictures.colours import default_name, signed, wider
+from tailrace.pictures.colours import all_finite, default_name, range_of, signed, wider
 
 pytest.importorskip("vtkmodules")
 
@@ -55,12 +56,21 @@ def test_light_goes_through_the_parts_of_all_ranks(stretched):
 @pytest.mark.parametrize("blended", [False, True])
 def test_images_are_put_together_and_no_rank_has_more_to_do(blended):
     """What a rank moves is at most that of the whole image twice, with any number of ranks."""
-    image = 46 * 60 * (4 if blended else 3 + 4)  # bytes of colours, and of depths
+    image = 46 * 60 * (4 if blended else 4 + 4)  # bytes of colours, and of depths
     for ranks in (1, 2, 3, 4, 6):
         difference, *moved = KEPT.ranks(ranks).results(pictures.composed, limit=60, blended=blended)[0]
         assert difference <= 1.1, (ranks, difference)  # two roundings
         assert len(moved) == ranks and max(moved) <= 2.3 * image, (ranks, moved)
         assert max(moved) <= 1.3 * sum(moved) / ranks, (ranks, moved)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_edges_are_as_smooth_as_asked(ranks):
+    """The edge of a black plane on white paper has the shares of 1, 4 and 9 pixels that are drawn for each."""
+    for smooth in (1, 2, 3):
+        found = KEPT.ranks(ranks).results(pictures.smoothed, limit=60, smooth=smooth)[0]
+        pixels = smooth**2
+        assert len(found) > smooth and set(found) <= {round(255 * share / pixels) for share in range(pixels + 1)}
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -149,3 +159,22 @@ def test_ranges_of_colours_go_on_in_a_resumed_run():
     second._drawing.chosen = {}
     second.resume(SimpleNamespace(about=first.state().about))
     assert second._drawing.chosen == {}
+
+
+def test_a_range_leaves_out_half_a_percent_at_each_end():
+    values = np.linspace(1, 3, 100_001)
+    for holes in ([], [np.nan], [np.inf, -np.inf], [np.nan, np.inf]):
+        found = range_of(MPI.COMM_SELF, np.concatenate([holes, values]))
+        assert found == pytest.approx((1.01, 2.99), abs=2 / 2048), holes
+    few = np.concatenate([np.full(9 * len(values), 2.0), values])  # so that the ends are 5 % of these values
+    assert range_of(MPI.COMM_SELF, few) == pytest.approx((1.1, 2.9), abs=2 / 2048)
+    assert range_of(MPI.COMM_SELF, np.full(9, 2.0)) == (2.0, 2.0)
+    assert range_of(MPI.COMM_SELF, np.full(9, np.nan)) == (0.0, 0.0)
+
+
+def test_values_whose_sum_is_too_large_are_finite():
+    large = np.full((4, 5, 6), 3e38, np.float32)
+    assert all_finite(large)
+    large[1, 2, 3] = np.inf
+    assert not all_finite(large)
+    assert not all_finite(np.array([np.inf, -np.inf, 1.0]))

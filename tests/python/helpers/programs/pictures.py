@@ -10,6 +10,7 @@ import tailrace as tr
 from tailrace.fields.neighbours import Neighbours
 from tailrace.pictures.compose import Drawn, compose
 from tailrace.pictures.drawing import Drawing
+from tailrace.pictures.frame import Theme
 from tailrace.pictures.scene import Layer, Scene
 from tailrace.steps.step import Step
 
@@ -75,6 +76,20 @@ def images(comm: Any, stretched: bool, kind: str = "opaque") -> list[Any] | None
     return found if comm.rank == 0 else None
 
 
+def smoothed(comm: Any, smooth: int) -> list[int] | None:
+    """The levels of red in the scene of an oblique plane of one colour, on rank 0."""
+    ops = tr.Operators(SHAPE, (3.0, 2.0, 1.5), KINDS, comm=comm)
+    field = tr.Field.from_function(ops, lambda x, y, z: 1 + 0 * x * y * z)
+    step = Step(0, 0.0, ops, ["a"], lambda _: field.data, attributes={})
+    layer = Layer("a", normal=(0.3, 0.2, 1.0), limits=(1.0, 2.0), colours="gray")
+    drawing = Drawing(Scene((layer,), (320, 200), smooth=smooth, view=(0.3, 0.5, 1.0), theme=Theme(lines=(1, 1, 1))))
+    try:
+        image = drawing.draw(step)
+    finally:
+        drawing.close()
+    return None if image is None else [int(one) for one in np.unique(image[20:90, 70:260, 0])]
+
+
 def fog(comm: Any, opacity: float) -> list[float] | None:
     """The middle of a picture of a volume that is the same everywhere, seen along x, on rank 0."""
     ops = tr.Operators(SHAPE, (3.0, 2.0, 1.5), KINDS, comm=comm, stretching="walls", beta=0.6)
@@ -112,23 +127,25 @@ def composed(comm: Any, blended: bool) -> list[float] | None:
     """The largest difference from a plain reference, and the bytes that each rank moved, on rank 0."""
     rows, columns, shrink = 46, 60, 2  # 46: no number of ranks divides it
     random = np.random.default_rng(7)
-    images = random.integers(0, 256, (comm.size, rows, columns, 4 if blended else 3), np.uint8)
+    images = random.integers(0, 256, (comm.size, rows, columns, 4), np.uint8)
     if blended:
         images[..., :3] = images[..., :3] * (images[..., 3:] / 255)
     depths = random.random((comm.size, rows, columns), np.float32)
     order = [int(rank) for rank in random.permutation(comm.size)] if blended else None
     ranks = CountingRanks(comm)
-    left, top, right, bottom = cut = (3 * comm.rank % 7, 5 * comm.rank % 11, columns - comm.rank, rows)
+    cuts = [(3 + 3 * rank % 7, 1 + 5 * rank % 11, columns - 8 - rank, rows - 5) for rank in range(comm.size)]
+    cuts[3:4] = [(0, 0, 0, 0)] * len(cuts[3:4])  # nothing
+    left, top, right, bottom = cut = cuts[comm.rank]
     mine = images[comm.rank, top:bottom, left:right], depths[comm.rank, top:bottom, left:right]
-    background = [0, 0, 0, 0] if blended else [10, 20, 30]
+    background = [0, 0, 0, 0] if blended else [10, 20, 30, 255]
     found = compose(ranks, Drawn(cut, *mine), (columns, rows), background, order, shrink)
     moved = comm.gather(float(ranks.moved))
     if found is None:
         return None
     whole = np.zeros(images.shape[1:])
-    for rank in range(comm.size):  # a rank has drawn nothing outside its part
+    for rank, (left, top, right, bottom) in enumerate(cuts):  # a rank has drawn nothing outside its part
         outside = np.ones((rows, columns), bool)
-        outside[5 * rank % 11 :, 3 * rank % 7 : columns - rank] = False
+        outside[top:bottom, left:right] = False
         images[rank][outside], depths[rank][outside] = background, 1
     if order is None:
         whole = np.take_along_axis(images, depths.argmin(axis=0)[None, :, :, None], axis=0)[0].astype(float)
