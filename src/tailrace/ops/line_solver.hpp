@@ -1,47 +1,12 @@
 #pragma once
 
 #include <tailrace/ops/line_system.hpp>
+#include <tailrace/ops/scheme_rows.hpp>
 #include <tailrace/support/simd.hpp>
 
 #include <algorithm>
 
 namespace tailrace::ops {
-
-/// Points kept on either side of a line in a tile, enough for the widest stencil.
-inline constexpr int line_ghosts = 4;
-
-/// Fills the ghost points of `lines` (-line_ghosts .. -1 and n .. n + line_ghosts - 1) by periodicity or by mirroring.
-/// `at_centres`: the points are cell centres, and the boundary is half a cell away from the first one. At walls ghost
-/// points have no meaning.
-template <class T>
-inline void fill_ghosts(Vec<T> *lines, std::int64_t n, const grid::Sides &sides, Parity parity, bool at_centres) {
-  if (sides.periodic()) {
-    for (int g = 1; g <= line_ghosts; ++g) {
-      lines[-g] = lines[n - g];
-      lines[n - 1 + g] = lines[g - 1];
-    }
-    return;
-  }
-  const T sign = static_cast<T>(static_cast<int>(parity));
-  const int skip = at_centres ? 1 : 0;
-  const bool mirror_lower = sides.lower == grid::Boundary::free_slip,
-             mirror_upper = sides.upper == grid::Boundary::free_slip;
-  for (int g = 1; g <= line_ghosts; ++g) { // at walls they are loaded, but no result uses them
-    lines[-g] = mirror_lower ? sign * lines[g - skip] : Vec<T>{};
-    lines[n - 1 + g] = mirror_upper ? sign * lines[n - 1 - g + skip] : Vec<T>{};
-  }
-}
-
-/// Ghost points of values on nodes that continue oddly about the value at each end, by which a normal velocity given at
-/// a wall enters the staggered derivative; at free slip that value is zero.
-template <class T> inline void fill_ghosts_about_ends(Vec<T> *lines, std::int64_t n, const grid::Sides &sides) {
-  if (sides.periodic())
-    return fill_ghosts<T>(lines, n, sides, Parity::odd, false);
-  for (int g = 1; g <= line_ghosts; ++g) {
-    lines[-g] = T(2) * lines[0] - lines[g];
-    lines[n - 1 + g] = T(2) * lines[n - 1] - lines[n - 1 - g];
-  }
-}
 
 /// A function object that a solver calls at each point while it computes. This one does nothing.
 struct FetchNothing {
@@ -70,30 +35,6 @@ template <class T> struct FetchAhead {
 };
 
 namespace detail {
-
-/// Right-hand side of the interior scheme at output point 0 of `f`.
-template <class T, Operation op, int pairs> inline Vec<T> right_hand_side(const Vec<T> *f, const T (&c)[4]) {
-  constexpr int shift = to_node(op) ? -1 : 0;
-  Vec<T> sum;
-  if constexpr (op == Operation::first_derivative) {
-    sum = c[0] * (f[1] - f[-1]) + c[1] * (f[2] - f[-2]);
-  } else if constexpr (op == Operation::second_derivative) {
-    sum = c[0] * ((f[1] + f[-1]) - T(2) * f[0]) + c[1] * ((f[2] + f[-2]) - T(2) * f[0]);
-    if constexpr (pairs > 2)
-      sum += c[2] * ((f[3] + f[-3]) - T(2) * f[0]) + c[3] * ((f[4] + f[-4]) - T(2) * f[0]);
-  } else if constexpr (op == Operation::filter) {
-    sum = c[3] * f[0] + c[0] * (f[1] + f[-1]) + c[1] * (f[2] + f[-2]) + c[2] * (f[3] + f[-3]);
-  } else if constexpr (is_derivative(op)) {
-    sum = c[0] * (f[shift + 1] - f[shift]) + c[1] * (f[shift + 2] - f[shift - 1]);
-  } else {
-    sum = c[0] * (f[shift + 1] + f[shift]) + c[1] * (f[shift + 2] + f[shift - 1]);
-    if constexpr (pairs > 2)
-      sum += c[2] * (f[shift + 3] + f[shift - 2]);
-    if constexpr (pairs > 3)
-      sum += c[3] * (f[shift + 4] + f[shift - 3]);
-  }
-  return sum;
-}
 
 /// The periodic correction of circulant factors: completes M forward solutions, whose last values are in `last`, and
 /// replaces these by the values of the backward solutions beyond the far end.
@@ -167,7 +108,7 @@ inline Vec<T> row(const LineSystem<T> &system, const Vec<T> *f, std::int64_t j) 
     return system.lower[static_cast<std::size_t>(j)](f);
   if (j >= system.first_upper())
     return system.upper[static_cast<std::size_t>(j - system.first_upper())](f);
-  return detail::right_hand_side<T, op, pairs>(f + j, system.pairs);
+  return right_hand_side<T, op, pairs>(f + j, system.pairs);
 }
 
 /// Applies the system to M bundles of lines at once: f[i] points at point 0 of ghosted input, x[i] gets points_out
@@ -175,28 +116,9 @@ inline Vec<T> row(const LineSystem<T> &system, const Vec<T> *f, std::int64_t j) 
 template <class T, int M, class Fetch = FetchNothing>
 inline void solve_lines(const LineSystem<T> &s, const Vec<T> *const (&f)[M], Vec<T> *const (&x)[M],
                         const Fetch &fetch = {}) {
-  using enum Operation;
-  switch (s.operation) {
-  case first_derivative:
-    return detail::solve<T, first_derivative, 2, M>(s, f, x, fetch);
-  case second_derivative:
-    return s.pair_count == 2 ? detail::solve<T, second_derivative, 2, M>(s, f, x, fetch)
-                             : detail::solve<T, second_derivative, 4, M>(s, f, x, fetch);
-  case filter:
-    return detail::solve<T, Operation::filter, 3, M>(s, f, x, fetch);
-  case derivative_to_centre:
-    return detail::solve<T, derivative_to_centre, 2, M>(s, f, x, fetch);
-  case derivative_to_node:
-    return detail::solve<T, derivative_to_node, 2, M>(s, f, x, fetch);
-  case interpolate_to_centre:
-    return s.pair_count == 3   ? detail::solve<T, interpolate_to_centre, 3, M>(s, f, x, fetch)
-           : s.pair_count == 2 ? detail::solve<T, interpolate_to_centre, 2, M>(s, f, x, fetch)
-                               : detail::solve<T, interpolate_to_centre, 4, M>(s, f, x, fetch);
-  case interpolate_to_node:
-    return s.pair_count == 3   ? detail::solve<T, interpolate_to_node, 3, M>(s, f, x, fetch)
-           : s.pair_count == 2 ? detail::solve<T, interpolate_to_node, 2, M>(s, f, x, fetch)
-                               : detail::solve<T, interpolate_to_node, 4, M>(s, f, x, fetch);
-  }
+  with_scheme(s.operation, s.pair_count, [&](auto scheme) {
+    detail::solve<T, decltype(scheme)::operation, decltype(scheme)::pairs, M>(s, f, x, fetch);
+  });
 }
 
 } // namespace tailrace::ops
