@@ -14,11 +14,14 @@ tailrace_require("MPI" "${MPI_CXX_FOUND}" "install libopenmpi-dev and openmpi-bi
 
 find_package(Threads REQUIRED)
 
-set(HDF5_PREFER_PARALLEL ON)
+# Our engine hdf5 writes in parallel with any HDF5. ADIOS2's needs a parallel one.
+option(HDF5_PREFER_PARALLEL "Take a parallel HDF5 where there is also a serial one" ON)
 find_package(HDF5 1.10 QUIET COMPONENTS C)
 tailrace_require("HDF5" "${HDF5_FOUND}" "install libhdf5-openmpi-dev, or set HDF5_ROOT")
-tailrace_require("HDF5 with MPI" "${HDF5_IS_PARALLEL}"
-  "install libhdf5-openmpi-dev, or set HDF5_ROOT to a parallel build (found a serial one in ${HDF5_INCLUDE_DIRS})")
+set(hdf5_kind serial)
+if(HDF5_IS_PARALLEL)
+  set(hdf5_kind parallel)
+endif()
 
 find_package(FFTW3 QUIET COMPONENTS double float)
 tailrace_require("FFTW 3 in double and single precision" "${FFTW3_FOUND}" "install libfftw3-dev, or set FFTW3_ROOT")
@@ -36,11 +39,21 @@ tailrace_require("xxHash" "${xxhash_FOUND}" "install libxxhash-dev")
 # ADIOS2: the installation that the user names, or the one that tools/build_adios2.sh has built for this MPI and HDF5.
 set(TAILRACE_HAVE_ADIOS2 0)
 if(TAILRACE_WITH_ADIOS2)
-  execute_process(COMMAND bash "${PROJECT_SOURCE_DIR}/tools/build_adios2.sh" --prefix
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "TAILRACE_HDF5=${hdf5_kind}"
+      bash "${PROJECT_SOURCE_DIR}/tools/build_adios2.sh" --prefix
     OUTPUT_VARIABLE adios2_built OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI)
   if(NOT ADIOS2_FOUND AND EXISTS "${adios2_built}/.complete")
     find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI PATHS "${adios2_built}" NO_DEFAULT_PATH)
+  endif()
+  if(ADIOS2_FOUND AND ADIOS2_HAVE_HDF5 AND NOT HDF5_IS_PARALLEL)
+    # One process would have two libraries HDF5 with the same names, and crash.
+    set(ADIOS2_FOUND FALSE)
+    set(adios2_refused "the ADIOS2 of ${ADIOS2_DIR} has a parallel HDF5, and the HDF5 that was found is serial")
+    if(TAILRACE_WITH_ADIOS2 STREQUAL "ON")
+      message(FATAL_ERROR "TAILRACE_WITH_ADIOS2=ON, but ${adios2_refused}: one program cannot have both. To fix this, build one "
+        "without HDF5 by\n    TAILRACE_HDF5=serial tools/build_adios2.sh\nor set HDF5_ROOT to the parallel HDF5.")
+    endif()
   endif()
   if(ADIOS2_FOUND)
     set(TAILRACE_HAVE_ADIOS2 1)
@@ -52,9 +65,12 @@ if(TAILRACE_WITH_ADIOS2)
 endif()
 
 message(STATUS "MPI ${MPI_CXX_VERSION} (${MPI_CXX_COMPILER})")
-message(STATUS "HDF5 ${HDF5_VERSION}, parallel")
+message(STATUS "HDF5 ${HDF5_VERSION}, ${hdf5_kind}")
 if(TAILRACE_HAVE_ADIOS2)
   message(STATUS "ADIOS2 ${ADIOS2_VERSION} (${ADIOS2_DIR})")
 else()
-  message(STATUS "ADIOS2: not used (TAILRACE_WITH_ADIOS2=${TAILRACE_WITH_ADIOS2}; tools/build_adios2.sh builds it)")
+  if(NOT adios2_refused)
+    set(adios2_refused "TAILRACE_WITH_ADIOS2=${TAILRACE_WITH_ADIOS2}; tools/build_adios2.sh builds it")
+  endif()
+  message(STATUS "ADIOS2: not used (${adios2_refused})")
 endif()

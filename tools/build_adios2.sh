@@ -5,7 +5,8 @@
 #   tools/build_adios2.sh --prefix   only print the prefix (the build is complete if the prefix has a file .complete)
 #
 # The prefix depends on the ADIOS2 version, its options, our changes (patch_adios2.py), the compilers (CC and CXX), MPI
-# and HDF5. If one of them changes, ADIOS2 is built again.
+# and HDF5. If one of them changes, ADIOS2 is built again. TAILRACE_HDF5=serial builds it without HDF5: ADIOS2 needs a
+# parallel one, and a program cannot have two.
 # The cache folder is ~/.cache/tailrace, or TAILRACE_CACHE.
 set -euo pipefail
 
@@ -30,6 +31,17 @@ options=(
   -DADIOS2_USE_OpenSSL=OFF -DADIOS2_USE_MHS=OFF
   -DHDF5_PREFER_PARALLEL=ON
 )
+
+has_parallel_hdf5() { # where CMake looks; without any wrapper of a compiler ADIOS2 finds out
+  local folder
+  for folder in ${HDF5_ROOT:+"$HDF5_ROOT"} $(tr ':;' '  ' <<<"${CMAKE_PREFIX_PATH:-}"); do
+    [ ! -x "$folder/bin/h5pcc" ] || return 0
+  done
+  command -v h5pcc >/dev/null || ! command -v h5cc >/dev/null
+}
+if [ "${TAILRACE_HDF5:-}" = serial ] || { [ -z "${TAILRACE_HDF5:-}" ] && ! has_parallel_hdf5; }; then
+  options+=(-DADIOS2_USE_HDF5=OFF)
+fi
 
 compilers=$(${CC:-cc} --version 2>/dev/null | head -n 1; ${CXX:-c++} --version 2>/dev/null | head -n 1) || true
 mpi=$(mpicxx --version 2>/dev/null | head -n 1; mpirun --version 2>/dev/null | head -n 1) || true

@@ -5,6 +5,7 @@ collection of packages gives it.
 """
 
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -114,3 +115,32 @@ def test_what_a_build_makes_is_not_copied_into_the_image():
     ignored = {f"{name}/" for name in re.findall(r"^[^#\n].*$", (ROOT / ".containerignore").read_text(), re.MULTILINE)}
     made = subprocess.run(["git", "check-ignore", *ignored], cwd=ROOT, capture_output=True, text=True).stdout.split()
     assert set(made) == ignored, "a folder of the repository is left out"
+
+
+def adios2_prefix(tools, **more):
+    """Where tools/build_adios2.sh would put ADIOS2 if these were all programs."""
+    script = ROOT / "tools/build_adios2.sh"
+    bash = shutil.which("bash")
+    environment = {"PATH": str(tools), "HOME": "/nowhere", **more}
+    done = subprocess.run(
+        [bash, script, "--prefix"], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def test_adios2_is_built_without_hdf5_where_that_is_serial(tmp_path):
+    """ADIOS2 needs a parallel one, and a program cannot have two."""
+    tools, root = tmp_path / "tools", tmp_path / "hdf5"
+    tools.mkdir()
+    (root / "bin").mkdir(parents=True)
+    for name in ("dirname", "head", "cut", "sha256sum", "uname", "tr", "sed"):
+        (tools / name).symlink_to(shutil.which(name))
+    parallel, serial = (adios2_prefix(tools, TAILRACE_HDF5=kind) for kind in ("parallel", "serial"))
+    assert parallel != serial
+    assert adios2_prefix(tools) == parallel, "nothing tells of a serial one"
+    for name in (tools / "h5cc", root / "bin/h5pcc"):
+        name.write_text("#!/bin/true\n")
+        name.chmod(0o755)
+    assert adios2_prefix(tools) == serial
+    assert adios2_prefix(tools, HDF5_ROOT=str(root)) == parallel
+    assert adios2_prefix(tools, CMAKE_PREFIX_PATH=f"/elsewhere:{root}") == parallel

@@ -93,7 +93,7 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
         Finding("MPI library", info.get("mpi") or "unknown"),
     ]
     remedies = {
-        "hdf5": "install a parallel HDF5 (Debian: libhdf5-openmpi-dev) and build again; engine 'hdf5' needs it",
+        "hdf5": "install HDF5 (Debian: libhdf5-openmpi-dev) and build again; engine 'hdf5' needs it",
         "adios2": "build ADIOS2 with MPI (tools/build_adios2.sh) and build again; bp4, bp5 and adios_hdf5 need it",
         "fftw": "install FFTW 3 (Debian: libfftw3-dev) and build again",
     }
@@ -104,7 +104,7 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
         state: State = "ok" if not absent else "note" if key == "adios2" else "missing"
         findings.append(Finding(name, found if not absent else "not built in", state, remedies[key] if absent else ""))
         if key == "hdf5" and "serial" in found.lower():
-            findings[-1] = Finding(name, found, "missing", remedies[key])
+            findings[-1] = Finding(name, found, "note", "engine adios_hdf5 needs a parallel one; all others do not")
     findings.append(_fortran_module(info.get("fortran", "")))
     findings.append(_vector_units(info.get("simd", "unknown")))
     return findings

@@ -37,6 +37,7 @@ def new(
         print(f"  edit {file}")
     where = "" if path.parent == Path() else "   # results lie where you run it"
     print(f"  tailrace run {path} -n 2{where}")
+    print("  tailrace live .   # meanwhile, in another terminal: watch it in a browser; run --live shows more")
     print("  tailrace plot time_series.csv")
 
 

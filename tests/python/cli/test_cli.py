@@ -99,7 +99,8 @@ def test_every_template_is_a_case_and_says_how_to_run_it(tmp_path, name):
     assert case.case.name == name
     assert case.time.dt == "auto"
     assert case.warnings() == []
-    assert f"  tailrace run {place / 'mine.toml'} -n 2" in said.splitlines()[-2]
+    assert f"  tailrace run {place / 'mine.toml'} -n 2" in said.splitlines()[-3]
+    assert "tailrace live ." in said.splitlines()[-2]
     for path in place.iterdir():
         assert str(path) in said
     assert callable(case.initial_velocity()) == (name in ("channel", "mixing", "own-flow"))

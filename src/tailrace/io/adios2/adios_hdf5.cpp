@@ -6,6 +6,10 @@
 
 #if TAILRACE_HAVE_ADIOS2
 
+#include <adios2/common/ADIOSConfig.h>
+
+#ifdef ADIOS2_HAVE_HDF5
+
 #include <tailrace/io/adios2/contents.hpp>
 #include <tailrace/io/adios2/output.hpp>
 #include <tailrace/io/adios2/session.hpp>
@@ -330,4 +334,19 @@ std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &request, Parameters p
 
 } // namespace tailrace::io
 
+#else
+
+#include <tailrace/io/engine/engine.hpp>
+#include <tailrace/support/error.hpp>
+
+namespace tailrace::io {
+
+std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &, Parameters) {
+  throw InputError("engine adios_hdf5 needs an ADIOS2 with a parallel HDF5, and the one of this Tailrace has none. To fix "
+                   "this, use hdf5, which works with any HDF5, or build with a parallel HDF5 (docs/install.md)");
+}
+
+} // namespace tailrace::io
+
+#endif
 #endif
