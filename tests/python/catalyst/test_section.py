@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke
 from helpers.inputs import cases
+from tailrace.case import catalyst_section
 from tailrace.case.catalyst_section import CatalystSection
 from tailrace.catalyst.executions import Executions, made_by
 from tailrace.catalyst.packages import packages
@@ -135,3 +137,14 @@ def test_the_template_is_written_once(tmp_path, monkeypatch):
     assert section(tmp_path, Path("mine.py").read_text()).wanted(tmp_path, []) == ["q", "uz"]
     again = invoke("catalyst", "template", "-o", "mine.py")
     assert again.exit_code != 0 and "mine.py exists and is left as it is" in again.stderr
+
+
+def test_a_script_that_cannot_be_read_is_told(tmp_path, monkeypatch):
+    found = section(tmp_path)
+
+    def fails(path, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(catalyst_section, "open_regular", fails)
+    with pytest.raises(ValueError, match=r"p.py cannot be read: Permission denied"):
+        catalyst_section.text_of(Path(found.script))

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
+from tailrace.consumers.picture import scene_of, variants_of
 from tailrace.core import InputError
 from tailrace.pictures.database import Database, files_of
 
@@ -90,3 +92,25 @@ def test_a_table_of_others_stays(tmp_path):
         Database(tmp_path / "a.cdb", ["phi"], None)
     assert (tmp_path / "a.cdb/data.csv").read_text() == "phi,FILE\n0,mine.png\n"
     assert files_of(tmp_path / "a.cdb") == []
+
+
+def test_only_what_is_varied_has_a_column():
+    """A surface that keeps its value is not given another one, and a slice stays where it is."""
+    case = tr.Case(
+        case={"flow": "taylor-green", "reynolds": 100.0},
+        grid={"points": (8, 9, 10), "lengths": (1.0, 1.0, 1.0), "boundaries": ("periodic",) * 3},
+        time={"dt": 0.01, "steps": 3},
+        picture=[
+            {
+                "name": "q",
+                "every": 1,
+                "layers": [{"surface": "q", "values": [0.2]}, {"slice": "ux", "at": {"z": 0.5}}],
+                "database": {"phi": 2},
+            }
+        ],
+    )
+    section = case.picture[0]
+    scene = scene_of(section, {}, "")
+    found = list(variants_of(scene, section))
+    assert [columns for columns, _ in found] == [{"phi": 0.0}, {"phi": 180.0}]
+    assert all(one.layers == scene.layers for _, one in found)

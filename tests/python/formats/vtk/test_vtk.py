@@ -191,3 +191,8 @@ def test_a_time_of_a_collection_that_is_no_number(collection: Path) -> None:
     collection.write_text(collection.read_text().replace('timestep="0.5"', 'timestep="noon"'))
     with pytest.raises(tr.IoError, match="a <DataSet> has timestep='noon'; expected a number"):
         dataset_at(collection, {})
+
+
+def test_it_has_no_parameters(collection: Path) -> None:
+    with pytest.raises(tr.core.InputError, match="the format vtk has no parameter 'speed'"):
+        dataset_at(collection, {"speed": "1"})
