@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compile the code for lanes (src/tailrace/ops/lanes) for cards, which needs none: a kernel that spills registers, or keeps
-# an array in memory, fails. nvcc is that of PATH; without one, NVIDIA's packages of pip go into build/nvcc (200 MB).
+# an array in memory, fails. nvcc is that of PATH; without one, NVIDIA's packages of pip go into build/nvcc (300 MB).
 #   tests/gpu/compile.sh                    # for A100 and H100: sm_80 and sm_90
 #   tests/gpu/compile.sh sm_90
 set -euo pipefail

@@ -99,9 +99,9 @@ protected:
 };
 
 /// Every engine that stores steps permanently, in every configuration that writes differently.
-inline const auto lasting_engines =
-    testing::Values("raw", "raw_dist", "raw_node", "raw_collect", "raw_collect_xy", "raw_two", "raw_plane_files",
-                    "mpiio", "mpiio_collective", "mpiio_small", "hdf5", "adios_hdf5", "bp4", "bp5", "sion");
+inline const auto lasting_engines = testing::ValuesIn(
+    io_built({"raw", "raw_dist", "raw_node", "raw_collect", "raw_collect_xy", "raw_two", "raw_plane_files", "mpiio",
+              "mpiio_collective", "mpiio_small", "hdf5", "adios_hdf5", "bp4", "bp5", "sion"}));
 
 inline std::string engine_name(const testing::TestParamInfo<std::string> &parameter) { return parameter.param; }
 

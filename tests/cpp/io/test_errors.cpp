@@ -291,9 +291,9 @@ TEST_P(SeriesErrors, FullDisk) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, SeriesErrors,
-                         testing::Values("raw", "raw_dist", "raw_node", "raw_collect", "raw_collect_xy", "raw_two",
-                                         "mpiio", "mpiio_collective", "mpiio_small", "hdf5", "adios_hdf5", "bp4", "bp5",
-                                         "sion"),
+                         testing::ValuesIn(io_built({"raw", "raw_dist", "raw_node", "raw_collect", "raw_collect_xy",
+                                                     "raw_two", "mpiio", "mpiio_collective", "mpiio_small", "hdf5",
+                                                     "adios_hdf5", "bp4", "bp5", "sion"})),
                          [](const auto &parameter) { return parameter.param; });
 
 TEST(NullEngine, CountsAndChecksAndWritesNothing) {

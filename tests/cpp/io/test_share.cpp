@@ -83,8 +83,8 @@ TEST_P(ReadShare, IsTheOwnBoxHoweverManyRanksRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ReadShare,
-                         testing::Values("raw", "raw_dist", "raw_two", "raw_collect_xy", "mpiio", "hdf5", "bp5",
-                                         "sion"),
+                         testing::ValuesIn(io_built({"raw", "raw_dist", "raw_two", "raw_collect_xy", "mpiio", "hdf5",
+                                                     "bp5", "sion"})),
                          [](const auto &parameter) { return parameter.param; });
 
 } // namespace
