@@ -33,10 +33,14 @@ def physical_cores() -> int:
     return len(cores)
 
 
-def seconds_without_processor() -> float:
-    """For how long the main thread of this process could have run but had no processor; 0 where it is not known."""
+def seconds_without_processor(process: int | None = None) -> float:
+    """For how long the main thread of a process could have run but had no processor; 0 where it is not known.
+
+    :param process: its number; None: this one.
+    """
+    path = Path("/proc") / ("self" if process is None else str(process)) / "schedstat"
     try:
-        return int(Path("/proc/self/schedstat").read_text(encoding="ascii").split()[1]) * 1e-9
+        return int(path.read_text(encoding="ascii").split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):
         return 0.0
 

@@ -15,12 +15,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from subprocess import CompletedProcess, Popen, TimeoutExpired
+from typing import IO, TYPE_CHECKING, Any
 
 from tailrace.core import IoError, engine_at, metadata_vouched
 from tailrace.core import Series as CompiledSeries
 from tailrace.grids import triple
+from tailrace.machine import seconds_without_processor
 from tailrace.parallel import on_root
 
 from ..files.paths import holds_something
@@ -36,6 +39,7 @@ _METADATA = ("md.idx", "md.0", "mmd.0")  # of BP
 _LAUNCHERS = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDRA_", "SLURM_", "PALS_", "ALPS_", "FLUX_")
 _SECONDS, _BYTES_PER_SECOND = 30, 10_000_000  # time limit for a series; enough for slow disks
 _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 32  # memory limit: a constant, and so much for each byte of metadata
+_BUSY = 20  # times as long at most, where other programs have the processors
 _STARTS = 3  # attempts: MPI may end a child before its work, if another program ends at the same time
 _READY = b"ready"
 _MOST_SAID = 2000  # characters of the output of a child that did not begin
@@ -73,15 +77,10 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
     for _ in range(_STARTS):
         with tempfile.TemporaryFile() as said:
             try:
-                child = subprocess.run(
-                    [sys.executable, "-P", "-m", __name__],
-                    input=pickle.dumps((os.getpid(), seconds + _PATIENCE, memory, function, arguments)),
-                    stdout=subprocess.PIPE,
-                    stderr=said,
-                    env=kept | {"PYTHONPATH": _places()},
-                    timeout=seconds,
-                )
-            except subprocess.TimeoutExpired:
+                limits = _BUSY * seconds + _PATIENCE, memory
+                request = pickle.dumps((os.getpid(), *limits, function, arguments))
+                child = _asked(request, kept | {"PYTHONPATH": _places()}, said, seconds)
+            except TimeoutExpired:
                 raise IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
             if child.stdout.startswith(_READY):
                 break
@@ -108,6 +107,29 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
         size = f"{memory >> 20} MiB"
         raise IoError(f"cannot read {path}: the library {library} needs more than {size} of memory; {fault}")
     raise result
+
+
+def _asked(request: bytes, environment: dict[str, str], said: IO[bytes], seconds: int) -> CompletedProcess[bytes]:
+    """The end of a child that was asked; the time for which other programs kept it from a processor does not count.
+
+    :raises TimeoutExpired: it has not ended in this time.
+    """
+    command, begun, left = [sys.executable, "-P", "-m", __name__], time.monotonic(), float(seconds)
+    given: bytes | None = request
+    with Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env=environment) as child:
+        try:
+            while True:
+                try:
+                    answer, _ = child.communicate(given, timeout=left)
+                    return CompletedProcess(command, child.returncode, answer)
+                except TimeoutExpired:
+                    elapsed = time.monotonic() - begun
+                    left = min(seconds - elapsed + seconds_without_processor(child.pid), _BUSY * seconds - elapsed)
+                    if left <= 0:
+                        raise
+                    given, left = None, max(left, 0.1)  # it has the request
+        finally:
+            child.kill()
 
 
 def _places() -> str:

@@ -342,8 +342,9 @@ std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &request, Parameters p
 namespace tailrace::io {
 
 std::unique_ptr<Engine> open_adios_hdf5(const OpenRequest &, Parameters) {
-  throw InputError("engine adios_hdf5 needs an ADIOS2 with a parallel HDF5, and the one of this Tailrace has none. To fix "
-                   "this, use hdf5, which works with any HDF5, or build with a parallel HDF5 (docs/install.md)");
+  throw InputError(
+      "engine adios_hdf5 needs an ADIOS2 with a parallel HDF5, and the one of this Tailrace has none. To fix "
+      "this, use hdf5, which works with any HDF5, or build with a parallel HDF5 (docs/install.md)");
 }
 
 } // namespace tailrace::io

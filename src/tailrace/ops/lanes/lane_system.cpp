@@ -163,6 +163,9 @@ template <class T> void LaneSystem<T>::prepare_ends(const LineEquations &equatio
     std::fill(std::begin(row), std::end(row), T(0));
   if (periodic)
     return;
+  if (std::max(lower, upper) > most_end_rows)
+    throw InputError(
+        fmt::format("a scheme has {} rows at an end; lanes take {} at most", std::max(lower, upper), most_end_rows));
   int at = 0;
   for (const auto *rows_of_end : {&equations.lower, &equations.upper})
     for (const auto &row : *rows_of_end) {
@@ -171,6 +174,8 @@ template <class T> void LaneSystem<T>::prepare_ends(const LineEquations &equatio
         continue;
       end.first = static_cast<int>(row.closure->first);
       end.count = static_cast<int>(row.closure->weights.size());
+      if (end.count > most_weights)
+        throw InputError(fmt::format("a row at an end has {} weights; lanes take {} at most", end.count, most_weights));
       std::copy(row.closure->weights.begin(), row.closure->weights.end(), end.weights);
     }
   const Matrix found = EndSystem(equations).solve();

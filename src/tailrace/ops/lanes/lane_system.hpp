@@ -60,7 +60,6 @@ template <class T> struct LaneSystem {
   T low[warp_lanes], high[warp_lanes]; ///< r^(row - first) before a lane's rows, r^(last - row) after them, or 0
   const T *metric = nullptr;           ///< of each row, in memory of the one who solves; none: 1
 
-  int ends_count() const { return lower + upper + 2; }
   /// Rows that a lane has.
   TAILRACE_LANES int count(int lane) const {
     const int left = points_out - lane * rows;

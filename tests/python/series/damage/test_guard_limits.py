@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -120,3 +121,21 @@ def test_what_is_not_there_needs_no_child(tmp_path, monkeypatch, engine):
     assert calls == [(path, "bp5", "tailrace.io.guard:read_metadata", str(path), "bp5")]
     with pytest.raises(IoError, match=r"cannot open .*: File name too long"):
         guard._check(str(tmp_path / ("x" * 300)), engine)
+
+
+def sleeps(seconds: float) -> str:
+    """Called in the child."""
+    time.sleep(seconds)
+    return "done"
+
+
+def test_time_without_a_processor_does_not_count(tmp_path, monkeypatch):
+    """A busy machine has called sound files damaged."""
+    monkeypatch.setattr(guard, "_SECONDS", 2)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    arguments = tmp_path, "bp5", f"{Path(__file__).stem}:sleeps"
+    monkeypatch.setattr(guard, "seconds_without_processor", lambda _: 60.0)
+    assert guard.call(*arguments, 3.0) == "done"
+    monkeypatch.setattr(guard, "_BUSY", 2)
+    with pytest.raises(IoError, match="did not return within 2 s"):
+        guard.call(*arguments, 30.0)
