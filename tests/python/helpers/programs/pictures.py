@@ -21,17 +21,23 @@ KINDS = ("periodic", "dirichlet", "free-slip")
 def planes_of_neighbours(comm: Any) -> None:
     """Every rank's part of numbered nodes gets the numbers around it, whatever the process grid."""
     whole = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE[::-1])
-    periodic = (True, False, True)
     for rows in (n for n in range(1, comm.size + 1) if comm.size % n == 0):
         ops = tr.Operators(SHAPE, (1.0, 1.0, 1.0), ("periodic", "dirichlet", "periodic"), comm=comm, rows=rows)
         (i, j, k), (nx, ny, nz) = ops.box()
-        around = Neighbours(comm, (i, j, k), (nx, ny, nz), SHAPE, periodic, 1, 2)
-        found = around.extended(whole[k : k + nz, j : j + ny, i : i + nx])
-        x, y, z = (around.places(d) for d in range(3))
-        assert list(x) == [*range(i - 1, i + nx + 2)] and list(z) == [*range(k - 1, k + nz + 2)]
-        assert list(y) == [node for node in range(j - 1, j + ny + 2) if 0 <= node < SHAPE[1]]
-        expected = whole[np.ix_(z % SHAPE[2], y, x % SHAPE[0])]
-        assert np.array_equal(found, expected), (rows, comm.rank)
+        part = whole[k : k + nz, j : j + ny, i : i + nx]
+        for before, after in ((1, 2), (0, 1), (4, 5)):  # the last: more planes than a neighbour has
+            for periodic in ((True, False, True), (False, False, False)):
+                around = Neighbours(comm, (i, j, k), (nx, ny, nz), SHAPE, periodic, before, after)
+                wanted = []
+                for d, (start, count) in enumerate(((i, nx), (j, ny), (k, nz))):
+                    nodes = range(start - before, start + count + after)
+                    wanted.append([node for node in nodes if periodic[d] or 0 <= node < SHAPE[d]])
+                    assert list(around.places(d)) == wanted[d]
+                x, y, z = (np.array(one) % size for one, size in zip(wanted, SHAPE, strict=True))
+                for dtype in (None, np.float64):
+                    found = around.extended(part, dtype)
+                    assert found.dtype == (dtype or np.float32)
+                    assert np.array_equal(found, whole[np.ix_(z, y, x)]), (rows, comm.rank, before, periodic)
 
 
 def images(comm: Any, stretched: bool, kind: str = "opaque") -> list[Any] | None:
