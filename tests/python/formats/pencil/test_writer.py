@@ -335,3 +335,15 @@ def test_a_part_that_the_processes_of_the_source_do_not_divide_is_of_one_process
     assert (target / "dim.dat").read_text().split()[-4:] == ["1"] * 4
     with tr.open(target) as series:
         np.testing.assert_array_equal(series[0]["ux"], made.fields[0][3:15, 3:12, 3:8])
+
+
+@pytest.mark.parametrize("real", ["f4", "f8"])
+def test_particles_keep_the_precision_of_the_run(tmp_path, tailrace, real):
+    run = Run(tmp_path / "run" / "data", real=real)
+    run.add_snapshot()
+    ids, values = run.add_particles()
+    tailrace(tmp_path, "convert", "run/data/proc0/PVAR2", "new", "--format", "pencil-hdf5")
+    with h5py.File(tmp_path / "new" / "allprocs" / "PVAR2.h5") as file:
+        assert file["part/yp"].dtype.str == file["time"].dtype.str == f"<{real}"
+        np.testing.assert_array_equal(file["part/ID"], ids)
+        np.testing.assert_array_equal(file["part/yp"], values[1])

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import tailrace as tr
 from helpers.inputs.xcompact3d_files import DT, EVERY, LENGTHS, NX, NY, NZ, field, input_text, make_checkpoint, make_run
 from tailrace import IoError
-from tailrace.formats.xcompact3d import dataset_at
+from tailrace.formats.xcompact3d import bp, dataset_at
 from tailrace.io.placement import Box
 
 
@@ -381,3 +382,15 @@ def test_a_file_that_xdmf_names_and_that_is_gone_costs_its_variable_only(tmp_pat
     (run / "data" / "ux-2.bin").unlink()
     with pytest.raises(IoError, match=r"ux-2\.bin: cannot be read"):
         dataset_at(path, {})
+
+
+@pytest.mark.parametrize(
+    ("dt", "told", "expected"),
+    [(0.04, "0.4000", 0.4), (1 / 30, "0.3333", 10 / 30), (0.04, "0.9000", 0.9), (0, "0.9", 0.9)],
+)
+def test_the_time_of_a_step_has_all_digits_where_dt_is_constant(tmp_path, dt, told, expected):
+    """snapN.ini has four; where it is another time, dt has changed on the way."""
+    (tmp_path / "snap2.ini").write_text(f"[time]\nitime = 10\nt = {told}\n")
+    run = SimpleNamespace(dt=dt, step=lambda number: (number, 7.0 * number))
+    assert bp._step(tmp_path / "snap2.ini", 2, run) == (10, pytest.approx(expected, rel=1e-15))
+    assert bp._step(tmp_path / "snap3.ini", 3, run) == (4, 28.0)
