@@ -6,9 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tailrace::grid {
 
 namespace {
+
+constexpr std::size_t most_timed = 8; // process grids
 
 double time_round(const Communicator &comm, const Decomposition &decomposition, TransposeMethod method) {
   Exchange<double> exchange(decomposition, method, std::make_shared<Workspace>());
@@ -43,6 +47,24 @@ std::vector<TransposeMethod> methods_for(const Decomposition &decomposition) {
 
 } // namespace
 
+std::vector<std::pair<int, int>> worth_timing(const std::vector<std::pair<int, int>> &grids, int ranks_per_node) {
+  if (grids.size() <= most_timed)
+    return grids;
+  const auto shares_a_node = [&](int cols) { return cols == ranks_per_node || 2 * cols == ranks_per_node; };
+  // The ratio of the sides; those that are there for another reason come first.
+  const auto rank_of = [&](const std::pair<int, int> &grid) {
+    const auto [rows, cols] = grid;
+    if (rows == 1 || cols == 1 || shares_a_node(cols))
+      return 0.0;
+    return static_cast<double>(std::max(rows, cols)) / std::min(rows, cols);
+  };
+  auto chosen = grids;
+  std::stable_sort(chosen.begin(), chosen.end(), [&](const auto &a, const auto &b) { return rank_of(a) < rank_of(b); });
+  chosen.resize(most_timed);
+  std::sort(chosen.begin(), chosen.end()); // as they were: by rows
+  return chosen;
+}
+
 std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
                                             std::optional<TransposeMethod> method) {
   auto candidates = Decomposition::process_grids(comm.size(), shape);
@@ -55,6 +77,10 @@ std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Inde
         fmt::format("{} ranks are too many for {} x {} x {} points: no rows x cols gives every rank a part; use fewer "
                     "ranks",
                     comm.size(), shape[0], shape[1], shape[2]));
+  if (candidates.size() > most_timed) {
+    const std::int64_t on_this_node = comm.split_node().size();
+    candidates = worth_timing(candidates, static_cast<int>(comm.max(on_this_node)));
+  }
   std::vector<TuningResult> results;
   for (const auto &[r, c] : candidates) {
     const Decomposition decomposition(std::make_shared<ProcessGrid>(comm, r, c), shape);

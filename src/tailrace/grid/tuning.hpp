@@ -4,6 +4,7 @@
 #include <tailrace/grid/transpose.hpp>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tailrace::grid {
@@ -16,9 +17,14 @@ struct TuningResult {
   double seconds;
 };
 
-/// Times real transposes of `shape` on every process grid that fits (or the one given), with every method (or the one
-/// given), and returns the results, fastest first. Collective; all ranks get the same list. Throws InputError if no
-/// process grid fits.
+/// The process grids that are worth timing: all of them where they are few. Else the slabs, those whose rows fill one
+/// node or half of it, which share its memory, and the squarest, whose ranks exchange with the fewest others: ten
+/// thousand ranks have 25 grids, and each costs two communicators and transposes of the whole field. Local.
+std::vector<std::pair<int, int>> worth_timing(const std::vector<std::pair<int, int>> &grids, int ranks_per_node);
+
+/// Times real transposes of `shape` on the process grids that fit and are worth it (or the one given), with every
+/// method (or the one given), and returns the results, fastest first. Collective; all ranks get the same list. Throws
+/// InputError if no process grid fits.
 std::vector<TuningResult> tune_process_grid(const Communicator &comm, const Index3 &shape, int rows, int cols,
                                             std::optional<TransposeMethod> method);
 
