@@ -38,18 +38,32 @@ tailrace_require("xxHash" "${xxhash_FOUND}" "install libxxhash-dev")
 
 # ADIOS2: the installation that the user names, or the one that tools/build_adios2.sh has built for this MPI and HDF5.
 set(TAILRACE_HAVE_ADIOS2 0)
+set(TAILRACE_ADIOS2_HAS_HDF5 0)
 if(TAILRACE_WITH_ADIOS2)
   execute_process(COMMAND "${CMAKE_COMMAND}" -E env "TAILRACE_HDF5=${hdf5_kind}"
       bash "${PROJECT_SOURCE_DIR}/tools/build_adios2.sh" --prefix
     OUTPUT_VARIABLE adios2_built OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT HDF5_IS_PARALLEL AND EXISTS "${adios2_built}/.complete" AND NOT ADIOS2_DIR AND NOT ADIOS2_ROOT AND NOT DEFINED ENV{ADIOS2_ROOT})
+    set(ADIOS2_DIR "${adios2_built}/lib/cmake/adios2") # one in the system has a parallel HDF5
+  endif()
   find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI)
   if(NOT ADIOS2_FOUND AND EXISTS "${adios2_built}/.complete")
     find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI PATHS "${adios2_built}" NO_DEFAULT_PATH)
   endif()
-  if(ADIOS2_FOUND AND ADIOS2_HAVE_HDF5 AND NOT HDF5_IS_PARALLEL)
+  if(ADIOS2_FOUND) # its configuration for CMake does not say whether it has HDF5
+    file(GLOB adios2_header "${ADIOS2_DIR}/../../../include/adios2/common/ADIOSConfig.h")
+    if(adios2_header)
+      file(STRINGS "${adios2_header}" adios2_hdf5 REGEX "^#define ADIOS2_HAVE_HDF5$")
+      if(adios2_hdf5)
+        set(TAILRACE_ADIOS2_HAS_HDF5 1)
+      endif()
+    endif()
+  endif()
+  if(TAILRACE_ADIOS2_HAS_HDF5 AND NOT HDF5_IS_PARALLEL)
     # One process would have two libraries HDF5 with the same names, and crash.
     set(ADIOS2_FOUND FALSE)
     set(adios2_refused "the ADIOS2 of ${ADIOS2_DIR} has a parallel HDF5, and the HDF5 that was found is serial")
+    unset(ADIOS2_DIR CACHE) # so that another one is found when this runs again
     if(TAILRACE_WITH_ADIOS2 STREQUAL "ON")
       message(FATAL_ERROR "TAILRACE_WITH_ADIOS2=ON, but ${adios2_refused}: one program cannot have both. To fix this, build one "
         "without HDF5 by\n    TAILRACE_HDF5=serial tools/build_adios2.sh\nor set HDF5_ROOT to the parallel HDF5.")

@@ -36,6 +36,7 @@ has_parallel_hdf5() { # where CMake looks; without any wrapper of a compiler ADI
   local folder
   for folder in ${HDF5_ROOT:+"$HDF5_ROOT"} $(tr ':;' '  ' <<<"${CMAKE_PREFIX_PATH:-}"); do
     [ ! -x "$folder/bin/h5pcc" ] || return 0
+    [ ! -x "$folder/bin/h5cc" ] || return 1
   done
   command -v h5pcc >/dev/null || ! command -v h5cc >/dev/null
 }

@@ -82,7 +82,7 @@ else
   done
   [ ${#missing[@]} = 0 ] || fail "not found: ${missing[*]}. System packages are installed on Debian only. To fix this, install
   a C++20 compiler, CMake 3.25, Ninja, git, pkg-config, Python 3.11 with headers and venv, MPI with its compiler wrappers,
-  HDF5 built with MPI, FFTW 3 (double and single), {fmt}, nlohmann JSON, xxHash, GoogleTest, and EGL for pictures"
+  HDF5, FFTW 3 (double and single), {fmt}, nlohmann JSON, xxHash, GoogleTest, and EGL for pictures"
   default_python=python3
   werror=${TAILRACE_WERROR:-OFF}
 fi

@@ -143,4 +143,11 @@ def test_adios2_is_built_without_hdf5_where_that_is_serial(tmp_path):
         name.chmod(0o755)
     assert adios2_prefix(tools) == serial
     assert adios2_prefix(tools, HDF5_ROOT=str(root)) == parallel
+    serial_root = tmp_path / "serial"
+    (serial_root / "bin").mkdir(parents=True)
+    (serial_root / "bin/h5cc").symlink_to(tools / "h5cc")
+    (tools / "h5pcc").symlink_to(root / "bin/h5pcc")
+    assert adios2_prefix(tools) == parallel
+    assert adios2_prefix(tools, HDF5_ROOT=str(serial_root)) == serial, "as CMake finds it"
+    (tools / "h5pcc").unlink()
     assert adios2_prefix(tools, CMAKE_PREFIX_PATH=f"/elsewhere:{root}") == parallel

@@ -81,7 +81,9 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
                 request = pickle.dumps((os.getpid(), *limits, function, arguments))
                 child = _asked(request, kept | {"PYTHONPATH": _places()}, said, seconds)
             except TimeoutExpired:
-                raise IoError(f"cannot read {path}: {library} did not return within {seconds} s; {fault}") from None
+                raise IoError(
+                    f"cannot read {path}: {library} did not return within {seconds} s of its own time; {fault}"
+                ) from None
             if child.stdout.startswith(_READY):
                 break
             said.seek(0)
@@ -115,21 +117,24 @@ def _asked(request: bytes, environment: dict[str, str], said: IO[bytes], seconds
     :raises TimeoutExpired: it has not ended in this time.
     """
     command, begun, left = [sys.executable, "-P", "-m", __name__], time.monotonic(), float(seconds)
-    given: bytes | None = request
-    with Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env=environment) as child:
-        try:
-            while True:
-                try:
-                    answer, _ = child.communicate(given, timeout=left)
-                    return CompletedProcess(command, child.returncode, answer)
-                except TimeoutExpired:
-                    elapsed = time.monotonic() - begun
-                    left = min(seconds - elapsed + seconds_without_processor(child.pid), _BUSY * seconds - elapsed)
-                    if left <= 0:
-                        raise
-                    given, left = None, max(left, 0.1)  # it has the request
-        finally:
-            child.kill()
+    with tempfile.TemporaryFile() as asked:  # `communicate` would forget what is left of a request after a timeout
+        asked.write(request)
+        asked.seek(0)
+        with Popen(command, stdin=asked, stdout=subprocess.PIPE, stderr=said, env=environment) as child:
+            try:
+                while True:
+                    try:
+                        answer, _ = child.communicate(timeout=left)
+                        return CompletedProcess(command, child.returncode, answer)
+                    except TimeoutExpired:
+                        elapsed = time.monotonic() - begun
+                        kept = seconds_without_processor(child.pid)
+                        left = min(seconds - elapsed + kept, _BUSY * seconds - elapsed)
+                        if left <= 0:
+                            raise
+                        left = max(left, 0.1)
+            finally:
+                child.kill()
 
 
 def _places() -> str:

@@ -6,7 +6,7 @@ sends and receives does not grow with their number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,14 +50,14 @@ def compose(
     parts = _exchanged(comm, drawn, edges, with_depths=order is None)
     heights = np.diff(edges) // shrink
     band = _filled(int(heights[comm.rank]), columns, background)
-    left, top, right, bottom = around = _around(parts, shrink)
-    if left < right:  # the rest is background
+    if parts:  # the rest is background
+        left, top, right, bottom = around = _around(parts.values(), shrink)
+        moved = {rank: _moved(part, around) for rank, part in parts.items()}
         fine = _filled(bottom - top, right - left, background)
-        moved = [_moved(part, around) for part in parts]
         if order is not None:
-            fine = _blended(fine, [moved[rank] for rank in order])
+            fine = _blended(fine, [moved[rank] for rank in order if rank in moved])
         else:
-            _lay_nearest(fine, moved)
+            _lay_nearest(fine, moved.values())
         band[top // shrink : bottom // shrink, left // shrink : right // shrink] = _shrunk(fine, shrink)
     whole = np.empty((rows, columns, 4), np.uint8) if comm.rank == 0 else None
     counts = [int(height) * columns * 4 for height in heights]
@@ -77,9 +77,9 @@ def _pixels(image: NDArray[np.uint8]) -> NDArray[np.uint32]:
     return image.view(np.uint32)[..., 0]
 
 
-def _around(parts: Sequence[Drawn], shrink: int) -> tuple[int, int, int, int]:
-    """The smallest box with all parts that are not empty, whose edges are those of whole pixels of the result."""
-    cuts = np.array([part.cut for part in parts if part.colours.size] or [(0, 0, 0, 0)])
+def _around(parts: Iterable[Drawn], shrink: int) -> tuple[int, int, int, int]:
+    """The smallest box with all parts, whose edges are those of whole pixels of the result."""
+    cuts = np.array([part.cut for part in parts])
     left, top = cuts[:, :2].min(axis=0) // shrink * shrink
     right, bottom = -(-cuts[:, 2:].max(axis=0) // shrink) * shrink
     return int(left), int(top), int(right), int(bottom)
@@ -87,52 +87,46 @@ def _around(parts: Sequence[Drawn], shrink: int) -> tuple[int, int, int, int]:
 
 def _moved(part: Drawn, into: tuple[int, int, int, int]) -> Drawn:
     left, top, right, bottom = part.cut
-    if not part.colours.size:
-        return part._replace(cut=(0, 0, 0, 0), colours=part.colours.reshape(0, 0, 4), depths=part.depths[:0, :0])
     return part._replace(cut=(left - into[0], top - into[1], right - into[0], bottom - into[1]))
 
 
-def _exchanged(comm: MPI.Comm, drawn: Drawn, edges: Sequence[int], *, with_depths: bool) -> list[Drawn]:
-    """What each rank has drawn of this rank's band, which goes from one of the edges to the next."""
-    cuts: list[tuple[int, int, int, int]] = comm.allgather(drawn.cut)
-
-    def rows_of(source: int, target: int) -> tuple[int, int]:
-        """Those that a rank has of the band of another."""
-        first = max(cuts[source][1], edges[target])
-        return first, max(first, min(cuts[source][3], edges[target + 1]))
-
-    def counts(pairs: Sequence[tuple[int, int]]) -> list[int]:
-        """The pixels that go from ranks to others."""
-        rows = [rows_of(source, target) for source, target in pairs]
-        widths = [cuts[source][2] - cuts[source][0] for source, _ in pairs]
-        return [(last - first) * width for (first, last), width in zip(rows, widths, strict=True)]
-
-    sends = counts([(comm.rank, rank) for rank in range(comm.size)])
-    receives = counts([(rank, comm.rank) for rank in range(comm.size)])
+def _exchanged(comm: MPI.Comm, drawn: Drawn, edges: Sequence[int], *, with_depths: bool) -> dict[int, Drawn]:
+    """What ranks have drawn of this rank's band, which goes from one of the edges to the next; some have nothing."""
+    cuts = np.empty((comm.size, 4), np.int64)
+    comm.Allgather(np.array(drawn.cut, np.int64), cuts)
+    begin, end = edges[comm.rank : comm.rank + 2]
+    _, _, sends = _of_band(cuts[comm.rank], np.array(edges[:-1]), np.array(edges[1:]))
+    firsts, lasts, receives = _of_band(cuts, begin, end)
     colours = _sent(comm, _pixels(np.ascontiguousarray(drawn.colours)), sends, receives)
-    depths = _sent(comm, drawn.depths, sends, receives) if with_depths else np.empty(sum(receives), np.float32)
-    parts, at = [], 0
-    for rank, pixels in enumerate(receives):
-        (first, last), left, right = rows_of(rank, comm.rank), cuts[rank][0], cuts[rank][2]
-        inside = slice(at, at + pixels)
+    depths = _sent(comm, drawn.depths, sends, receives) if with_depths else np.empty(receives.sum(), np.float32)
+    ends = np.cumsum(receives)
+    parts = {}
+    for rank in map(int, np.flatnonzero(receives)):
+        inside = slice(int(ends[rank] - receives[rank]), int(ends[rank]))
+        first, last, (left, _, right, _) = int(firsts[rank]), int(lasts[rank]), cuts[rank].tolist()
         shape = (last - first, right - left)
-        cut = (left, first - edges[comm.rank], right, last - edges[comm.rank])
         seen = colours[inside].view(np.uint8).reshape(*shape, 4)
-        parts.append(Drawn(cut, seen, depths[inside].reshape(shape)))
-        at += pixels
+        parts[rank] = Drawn((left, first - begin, right, last - begin), seen, depths[inside].reshape(shape))
     return parts
 
 
-def _sent(comm: MPI.Comm, values: NDArray[Any], sends: list[int], receives: list[int]) -> NDArray[Any]:
+def _of_band(cuts: NDArray[Any], begin: Any, end: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The first row of bands that cuts have, the row after the last one, and the pixels between."""
+    first = np.maximum(cuts[..., 1], begin)
+    last = np.maximum(first, np.minimum(cuts[..., 3], end))
+    return first, last, (last - first) * (cuts[..., 2] - cuts[..., 0])
+
+
+def _sent(comm: MPI.Comm, values: NDArray[Any], sends: NDArray[Any], receives: NDArray[Any]) -> NDArray[Any]:
     """The values for this rank from all ranks, one after the other. Rows of a part are in the order of the bands."""
     if comm.size == 1:
         return values.ravel()
-    room = np.empty(sum(receives), values.dtype)
+    room = np.empty(receives.sum(), values.dtype)
     comm.Alltoallv([np.ascontiguousarray(values), sends], [room, receives])
     return room
 
 
-def _lay_nearest(band: NDArray[np.uint8], parts: Sequence[Drawn]) -> None:
+def _lay_nearest(band: NDArray[np.uint8], parts: Iterable[Drawn]) -> None:
     """Give each pixel the colour that is nearest; of equal depths that of the lowest rank: the same in every run."""
     least = np.ones(band.shape[:2], np.float32)
     for (left, top, right, bottom), colours, depths in parts:

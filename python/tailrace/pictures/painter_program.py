@@ -164,7 +164,8 @@ def _place(surface: Any, places: list[Any], own: list[list[int]], eye: Sequence[
     if _ends_nearest(places, eye):
         kept = kept[::-1]
     cells = vtkCellArray()
-    cells.SetData(3, numpy_to_vtkIdTypeArray(np.take(triangles, kept, axis=0).astype(np.int64, copy=False).ravel()))
+    corners = np.take(triangles, kept, axis=0).astype(np.int64, copy=False).ravel()
+    cells.SetData(3, numpy_to_vtkIdTypeArray(corners, deep=True))  # older VTK does not keep the memory of `corners`
     surface.SetPolys(cells)
     normals = surface.GetPointData().GetNormals()
     points, slopes = np.empty_like(nodes), vtk_to_numpy(normals).copy()

@@ -1,5 +1,6 @@
 // Tests of the C interface with several engines: contents other than arrays, and errors that the engines detect.
 #include "c_api/c_api_test.hpp"
+#include "io/configurations.hpp"
 #include <tailrace/io/engine_traits.hpp>
 
 #include <gtest/gtest.h>
@@ -337,7 +338,8 @@ TEST_P(CApiEngines, verifyNamesWhatIsDamaged) {
 }
 
 // Add an engine here if it can store lists and texts.
-INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines, testing::Values("raw", "sion", "hdf5", "bp5", "adios_hdf5", "mpiio"),
+INSTANTIATE_TEST_SUITE_P(Engines, CApiEngines,
+                         testing::ValuesIn(io_built({"raw", "sion", "hdf5", "bp5", "adios_hdf5", "mpiio"})),
                          [](const auto &engine) { return engine.param; });
 
 } // namespace

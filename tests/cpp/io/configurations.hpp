@@ -9,6 +9,13 @@
 
 namespace tailrace {
 
+/// Whether this Tailrace has the library of an engine.
+inline bool is_built(const std::string &engine) {
+  if (io::engine_traits(engine).library != "ADIOS2")
+    return true;
+  return TAILRACE_HAVE_ADIOS2 && (TAILRACE_ADIOS2_HAS_HDF5 || engine != "adios_hdf5"); // engine: ADIOS2's own with HDF5
+}
+
 /// An engine and its parameters. The tests of input and output run with each configuration and refer to its name.
 struct IoConfiguration {
   std::string engine;
@@ -46,8 +53,7 @@ inline const std::map<std::string, IoConfiguration> &io_configurations() {
         {"bp5", {"bp5", {}, {2, 2, 8}}},
         {"sion", {"sion", {}, {1, 2, 11}}},
     };
-    if (!TAILRACE_HAVE_ADIOS2)
-      std::erase_if(known, [](const auto &one) { return io::engine_traits(one.second.engine).library == "ADIOS2"; });
+    std::erase_if(known, [](const auto &one) { return !is_built(one.second.engine); });
     return known;
   }();
   return all;

@@ -166,6 +166,14 @@ def test_a_range_leaves_out_half_a_percent_at_each_end():
     for holes in ([], [np.nan], [np.inf, -np.inf], [np.nan, np.inf]):
         found = range_of(MPI.COMM_SELF, np.concatenate([holes, values]))
         assert found == pytest.approx((1.01, 2.99), abs=2 / 2048), holes
+    for scale, dtype in ((1e-37, "f4"), (1e-44, "f4"), (1e38, "f4"), (1e-306, "f8"), (4e-323, "f8"), (5e307, "f8")):
+        scaled = (scale * values).astype(dtype)
+        found = range_of(MPI.COMM_SELF, scaled)
+        assert scaled.min() <= found[0] <= found[1] <= scaled.max(), scale
+        if scale > 1e-40:
+            assert found == pytest.approx((1.01 * scale, 2.99 * scale), rel=2 / 2048), scale
+    both = range_of(MPI.COMM_SELF, 1.7e308 * np.linspace(-1, 1, 10_001))
+    assert both == pytest.approx((-1.7e308, 1.7e308), rel=0.02)
     few = np.concatenate([np.full(9 * len(values), 2.0), values])  # so that the ends are 5 % of these values
     assert range_of(MPI.COMM_SELF, few) == pytest.approx((1.1, 2.9), abs=2 / 2048)
     assert range_of(MPI.COMM_SELF, np.full(9, 2.0)) == (2.0, 2.0)

@@ -27,12 +27,12 @@ template <bool up, class T> TAILRACE_LANES PerLane<T> carried(const LaneSystem<T
       const PerLane<T> before = Warp::rotate(end, next * (1 << step));
       Warp::each([&](int lane) { end[lane] += (up ? s.ahead : s.behind)[step][lane] * before[lane]; });
     }
-  const T around = s.wrap * Warp::of(end, up ? (s.points_out - 1) / s.rows : 0); // the last lane that has rows
   PerLane<T> in = Warp::rotate(end, next);
-  Warp::each([&](int lane) {
-    const T first = lane == (up ? 0 : warp_lanes - 1) ? T(0) : in[lane];
-    in[lane] = first + (up ? s.from_start : s.from_end)[lane] * around;
-  });
+  Warp::each([&](int lane) { in[lane] = lane == (up ? 0 : warp_lanes - 1) ? T(0) : in[lane]; });
+  if (!s.periodic)
+    return in;
+  const T around = s.wrap * Warp::of(end, up ? (s.points_out - 1) / s.rows : 0); // the last lane that has rows
+  Warp::each([&](int lane) { in[lane] += (up ? s.from_start : s.from_end)[lane] * around; });
   return in;
 }
 
@@ -125,7 +125,7 @@ TAILRACE_LANES void solve_line(const LaneSystem<T> &s, const PaddedLine<T, rows>
       around.advance(lane, j);
       y = (at < s.first ? T(0) : right_hand_side<T, op, pairs>(around.at(lane), s.pairs)) + s.r * y;
       x[lane].row[j] = y;
-      end[lane] = at < s.points_out ? y : end[lane];
+      end[lane] = at <= s.last ? y : end[lane]; // rows behind it may have read ghosts without meaning
     }
   });
   PerLane<T> in = detail::carried<true>(s, end);

@@ -5,11 +5,13 @@
 
 namespace tailrace::ops {
 
-/// A line with its ghost points in memory that the lanes share, `rows` points for each of them. After every `rows`
-/// points one place is left out, so that lanes which read their points of one number use different banks.
+/// A line with its ghost points in memory that the lanes share, `rows` points for each of them. Where that is an even
+/// number, a place is left out after so many points: lanes which read their points of one number use different banks.
 template <class T, int rows> class PaddedLine {
 public:
-  static constexpr int place(int point) { return point + line_ghosts + (point + line_ghosts) / rows; }
+  static constexpr int place(int point) {
+    return point + line_ghosts + (rows % 2 == 0 ? (point + line_ghosts) / rows : 0);
+  }
   /// Values that the memory of a line has.
   static constexpr int room = place(warp_lanes * rows + line_ghosts) + 1;
 

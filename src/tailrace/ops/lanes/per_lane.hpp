@@ -33,7 +33,7 @@ template <class V> struct PerLane {
 
 /// What the lanes of a line do together.
 struct Warp {
-  /// The order in which a host runs the lanes, for tests: what it changes needs a `sync`, or is a race on a device.
+  /// The order in which a host runs the lanes, for tests: what it changes is a race on a device.
   static std::array<int, warp_lanes> &order() {
     thread_local std::array<int, warp_lanes> order = in_order();
     return order;
