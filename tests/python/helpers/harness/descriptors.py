@@ -1,8 +1,8 @@
 """What this process has open."""
 
-import os
+from pathlib import Path
 
 
 def descriptors() -> set[int]:
-    """The numbers of what is open. A thread of the harness may close something at any time, so look for new ones only."""
-    return {int(number) for number in os.listdir("/proc/self/fd")}
+    """The numbers of what is open. Threads of the harness close theirs at any time, so look for new ones only."""
+    return {int(path.name) for path in Path("/proc/self/fd").iterdir()}
