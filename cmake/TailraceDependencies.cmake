@@ -51,12 +51,11 @@ if(TAILRACE_WITH_ADIOS2)
     find_package(ADIOS2 2.10 QUIET CONFIG COMPONENTS CXX MPI PATHS "${adios2_built}" NO_DEFAULT_PATH)
   endif()
   if(ADIOS2_FOUND) # its configuration for CMake does not say whether it has HDF5
-    file(GLOB adios2_header "${ADIOS2_DIR}/../../../include/adios2/common/ADIOSConfig.h")
-    if(adios2_header)
-      file(STRINGS "${adios2_header}" adios2_hdf5 REGEX "^#define ADIOS2_HAVE_HDF5$")
-      if(adios2_hdf5)
-        set(TAILRACE_ADIOS2_HAS_HDF5 1)
-      endif()
+    find_file(adios2_header adios2/common/ADIOSConfig.h NO_CACHE REQUIRED
+      HINTS "${ADIOS2_DIR}/../../../include" "${ADIOS2_DIR}/../../../../include") # of lib, of lib/x86_64-linux-gnu
+    file(STRINGS "${adios2_header}" adios2_hdf5 REGEX "^#define ADIOS2_HAVE_HDF5$")
+    if(adios2_hdf5)
+      set(TAILRACE_ADIOS2_HAS_HDF5 1)
     endif()
   endif()
   if(TAILRACE_ADIOS2_HAS_HDF5 AND NOT HDF5_IS_PARALLEL)

@@ -41,7 +41,7 @@ def range_of(comm: Comm, values: NDArray[Any]) -> Range:
 def _counts(values: NDArray[Any], low: float, high: float) -> NDArray[np.int64]:
     """How many values are in each of the equal bins between two ends; numpy's histogram takes twice the time. Local."""
     counts = np.zeros(_BINS + 1, np.int64)
-    part = 1.0 if np.isfinite(high - low) else 0.5  # the difference of the largest numbers is none
+    part = 1.0 if np.isfinite(high - low) else 0.5  # a difference that is too large is taken of halves
     for first in range(0, values.size, _BLOCK):
         block = values[first : first + _BLOCK].astype(np.float64)
         shares = (part * block - part * low) / (part * high - part * low)

@@ -113,9 +113,7 @@ TEST(LaneSolver, MultipliesByTheFactorAndTheMetric) {
     for (const Case &c : every_case(nodes)) {
       if (c.boundary.periodic())
         continue; // a stretched direction is never periodic
-      std::vector<double> metric;
-      for (std::int64_t j = 0; j < c.points_out(); ++j)
-        metric.push_back(0.3 + 2 * std::fabs(noise({j, 0, 0}, 9)));
+      const std::vector<double> metric = some_metric(c);
       EXPECT_LE(difference(equations_of(c, -0.7, metric), line_of<double>(c)), tight) << c;
     }
 }

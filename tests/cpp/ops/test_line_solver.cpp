@@ -361,9 +361,7 @@ TEST(LineSolver, AMetricMultipliesEveryResult) {
     for (const Case &c : every_case(nodes)) {
       if (c.boundary.periodic())
         continue; // a stretched direction is never periodic
-      std::vector<double> metric;
-      for (std::int64_t j = 0; j < c.points_out(); ++j)
-        metric.push_back(0.3 + 2 * std::fabs(noise({j, 0, 0}, 9)));
+      const std::vector<double> metric = some_metric(c);
       const auto system = system_of<double>(c, 1, factor, metric);
       const Matrix dense = dense_operator(c, 1);
       std::vector<double> in, out(static_cast<std::size_t>(c.points_out()));
