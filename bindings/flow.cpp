@@ -2,6 +2,7 @@
 
 #include "bindings.hpp"
 #include <tailrace/flow/control_volume.hpp>
+#include <tailrace/gpu/accelerate.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
@@ -71,6 +72,14 @@ template <class T> void bind_steps(nb::class_<Flow<T>> &bound) {
           nb::arg("fill"), nb::arg("refinement"),
           "`fill(x, y, z, inside)` sets inside to 1 at the points of a body; see tailrace.flow.body. Collective.")
       .def("add_force", [](Flow<T> &self) { self.solver.add_force(); })
+      .def(
+          "accelerate",
+          [](Flow<T> &self) {
+            gpu::accelerate(self.solver);
+            return gpu::device_name();
+          },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Has the steps computed by the device of this process; returns its name. See tailrace::gpu::accelerate.")
       .def_prop_ro("box",
                    [](const Flow<T> &self) {
                      const Box box = self.solver.nodes().box(Pencil::x);

@@ -16,7 +16,7 @@ __global__ void solve_one(const LaneSystem<T> *system, const T *in, T *out) {
   });
   Warp::sync();
   PerLane<LaneRows<T, rows>> x;
-  solve_line<T, op, pairs, rows>(*system, line, x);
+  solve_line<T, op, pairs>(*system, line, x);
   Warp::each([&](int lane) {
     TAILRACE_UNROLL
     for (int j = 0; j < rows; ++j)

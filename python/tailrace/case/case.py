@@ -25,6 +25,7 @@ from . import places, scripts
 from .arguments import hint
 from .captions import caption
 from .catalyst_section import CatalystSection
+from .device import not_on_device
 from .document import (
     ConfigError,
     Document,
@@ -357,6 +358,7 @@ def _misfits(case: Case) -> Iterator[Problem]:
     """Boundaries, forces and scalars that do not fit each other or the grid."""
     grid = case.grid
     found = [*case.boundary.problems(grid), *case.forcing.problems(grid), *case.numerics.problems(grid)]
+    found += not_on_device(case)
     names: set[str] = set()
     for at, scalar in enumerate(case.scalar):
         label = f"scalar[{at}] ('{scalar.name}')"

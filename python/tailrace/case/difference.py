@@ -27,6 +27,7 @@ _MEANINGS = {
     "case.name": Meaning.STEERS,
     "time.steps": Meaning.STEERS,
     "time.end": Meaning.STEERS,
+    "numerics.device": Meaning.STEERS,  # equal to rounding
     "parallel": Meaning.STEERS,
     "diagnostics": Meaning.STEERS,
     "output": Meaning.STEERS,

@@ -255,6 +255,7 @@ class NumericsSection(Section):
     interpolation: Literal["classic", "optimised", "aggressive"] = Field(
         "aggressive", description="interpolation between velocity and pressure grids; Xcompact3D's ipinter 1, 2, 3"
     )
+    device: Literal["cpu", "gpu"] = Field("cpu", description="what computes the steps: the processor or a GPU")
     implicit_y: Flag = Field(False, description="take second derivatives of diffusion along y implicitly")
     wall_divergence: Literal["mirrored", "one-sided"] = Field(
         "mirrored",

@@ -98,6 +98,8 @@ class Model:
         check_memory(self.shape, least, comm)
         self.processes, self._transpose = self._share_work(checkpoint.state if checkpoint else None)
         self.flow = make(self.grid, self.processes, agree(comm, lambda: options_of(case)), self._transpose)
+        #: The device that computes the steps; empty where it is the processor.
+        self.device: str = agree(comm, self.flow.accelerate) if case.numerics.device == "gpu" else ""
         self.box = self.flow.box
         self._velocity: Vector | None = None
         self._finite_step = 0  # the last step that was checked and found finite

@@ -102,9 +102,10 @@ class Simulation(CheckpointedModel):
 
     def __repr__(self) -> str:
         nx, ny, nz = self.shape
+        device = f", on {self.device}" if self.device else ""
         return (
             f"<Simulation {visible(self.case.case.name)}: {nx} x {ny} x {nz} nodes, Re {self.case.case.reynolds:g}, "
-            f"{self.comm.size} rank(s) as {self.processes.rows} x {self.processes.cols}, "
+            f"{self.comm.size} rank(s) as {self.processes.rows} x {self.processes.cols}{device}, "
             f"step {self.step}, t = {self.time:g}>"
         )
 

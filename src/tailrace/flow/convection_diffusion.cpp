@@ -7,38 +7,16 @@ namespace tailrace::flow {
 using namespace grid;
 using namespace ops;
 
-CompactScheme diffusion_scheme(double spacing, const std::optional<Hyperviscosity> &hyperviscosity) {
-  return hyperviscosity ? hyperviscous_scheme(spacing, *hyperviscosity)
-                        : compact_scheme(Operation::second_derivative, spacing);
-}
-
-namespace {
-template <class Systems>
-Systems make_systems(const Grid &grid, int d, double viscosity, const std::optional<Hyperviscosity> &hyperviscosity,
-                     Parity parity) {
-  const CompactScheme first = compact_scheme(Operation::first_derivative, grid.spacing(d));
-  const CompactScheme second = diffusion_scheme(grid.spacing(d), hyperviscosity);
-  const Sides sides = grid.boundaries[d];
-  std::vector<double> metric = grid.metric(d), squared = metric;
-  for (double &value : squared)
-    value *= value;
-  // The normal velocity is odd, so the product u_d u_i has the other parity than u_i.
-  return {{first, grid.nodes[d], sides, parity, -0.5, metric},
-          {first, grid.nodes[d], sides, parity * Parity::odd, -0.5, metric},
-          {second, grid.nodes[d], sides, parity, viscosity, squared}};
-}
-} // namespace
-
 template <class T>
 ConvectionDiffusion<T>::ConvectionDiffusion(const Grid &grid, int direction, double viscosity,
                                             const std::optional<Hyperviscosity> &hyperviscosity, bool diffuses)
     : direction_(direction), sides_(grid.boundaries[direction]),
-      normal_(make_systems<Systems>(grid, direction, diffuses ? viscosity : 0, diffuses ? hyperviscosity : std::nullopt,
-                                    Parity::odd)),
-      tangential_(make_systems<Systems>(grid, direction, diffuses ? viscosity : 0,
-                                        diffuses ? hyperviscosity : std::nullopt, Parity::even)) {
-  for (const double value : grid.curvature(direction))
-    slope_.push_back(static_cast<T>(2 * viscosity * value)); // the gradient holds the factor -1/2
+      normal_(momentum_equations(grid, direction, diffuses ? viscosity : 0, diffuses ? hyperviscosity : std::nullopt,
+                                 Parity::odd)),
+      tangential_(momentum_equations(grid, direction, diffuses ? viscosity : 0,
+                                     diffuses ? hyperviscosity : std::nullopt, Parity::even)) {
+  for (const double value : momentum_slope(grid, direction, viscosity))
+    slope_.push_back(static_cast<T>(value));
 }
 
 template <class T>

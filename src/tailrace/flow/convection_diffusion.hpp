@@ -1,13 +1,9 @@
 #pragma once
 
+#include <tailrace/flow/flow_equations.hpp>
 #include <tailrace/flow/solid_lines.hpp>
 
-#include <optional>
-
 namespace tailrace::flow {
-
-/// The second derivative of the viscous term: the sixth-order one, or the hyperviscous one.
-ops::CompactScheme diffusion_scheme(double spacing, const std::optional<ops::Hyperviscosity> &hyperviscosity);
 
 /// One direction's part of the momentum equation for the three velocity components,
 ///   F_i(d) = -1/2 (u_d du_i/dx_d + d(u_d u_i)/dx_d) + nu d2u_i/dx_d2,
@@ -36,11 +32,10 @@ public:
   }
 
 private:
-  /// The systems for a component of the given parity along this direction.
   struct Systems {
-    ops::LineSystem<T> gradient;  ///< -1/2 d/dx of u_i
-    ops::LineSystem<T> flux;      ///< -1/2 d/dx of u_d u_i
-    ops::LineSystem<T> diffusion; ///< nu times the second derivative of u_i; where stretched, without the slope
+    explicit Systems(const MomentumEquations &equations)
+        : gradient(equations.gradient), flux(equations.flux), diffusion(equations.diffusion) {}
+    ops::LineSystem<T> gradient, flux, diffusion;
   };
   /// The terms of one tile; `left_out` are the bundles whose results are not needed.
   void body(ops::Tile<T, 3, 3> &tile, std::int64_t n, const std::array<bool, ops::tile_bundles> &left_out = {}) const;
@@ -51,7 +46,7 @@ private:
   int direction_;
   grid::Sides sides_;
   Systems normal_, tangential_;
-  std::vector<T> slope_; ///< if stretched: added to u_d, 2 nu times the curvature of the mapping
+  std::vector<T> slope_; ///< see momentum_slope
 };
 
 } // namespace tailrace::flow

@@ -24,23 +24,31 @@ std::vector<double> mean_weights(const Grid &grid, int d) {
 }
 } // namespace
 
-template <class T> double mean_velocity(const Grid &grid, const Decomposition &nodes, const Field<T> &component) {
-  const Box box = component.box();
-  std::array<std::vector<double>, 3> weights;
-  for (int d = 0; d < 3; ++d)
-    weights[d] = mean_weights(grid, d);
-  const auto weight = [&](int d, std::int64_t at) { return weights[d][static_cast<std::size_t>(box.start[d] + at)]; };
+std::vector<double> row_weights(const Grid &grid) { return mean_weights(grid, 0); }
+
+double mean_of_rows(const Grid &grid, const Decomposition &nodes,
+                    const std::function<double(std::int64_t, std::int64_t)> &sum_of_row) {
+  const Box box = nodes.box(Pencil::x);
+  const std::vector<double> weights_y = mean_weights(grid, 1), weights_z = mean_weights(grid, 2);
   ExactSum sum;
-  const T *value = component.data();
   for (std::int64_t z = 0; z < box.count[2]; ++z)
-    for (std::int64_t y = 0; y < box.count[1]; ++y) {
-      double row = 0;
-      for (std::int64_t x = 0; x < box.count[0]; ++x)
-        row += weight(0, x) * static_cast<double>(*value++);
-      sum.add(weight(1, y) * weight(2, z) * row);
-    }
+    for (std::int64_t y = 0; y < box.count[1]; ++y)
+      sum.add(weights_y[static_cast<std::size_t>(box.start[1] + y)] *
+              weights_z[static_cast<std::size_t>(box.start[2] + z)] * sum_of_row(y, z));
   sum.combine(nodes.comm());
   return sum.value();
+}
+
+template <class T> double mean_velocity(const Grid &grid, const Decomposition &nodes, const Field<T> &component) {
+  const Index3 count = component.box().count;
+  const std::vector<double> weights = row_weights(grid);
+  return mean_of_rows(grid, nodes, [&](std::int64_t y, std::int64_t z) {
+    const T *values = component.data() + count[0] * (y + count[1] * z);
+    double sum = 0;
+    for (std::int64_t x = 0; x < count[0]; ++x)
+      sum += weights[static_cast<std::size_t>(x)] * static_cast<double>(values[x]);
+    return sum;
+  });
 }
 
 template <class T>
@@ -65,20 +73,19 @@ template <class T> void KeptFlowRate<T>::find_share(const Field<std::uint8_t> *s
   share_ = mean_velocity(grid_, nodes_, moves);
 }
 
-template <class T> void KeptFlowRate<T>::keep(Field<T> &component, bool first_stage) {
-  const double before = mean_velocity(grid_, nodes_, component);
-  const T shift = static_cast<T>(wanted_.velocity - before);
-  for (T &each : component.values())
-    each += shift;
+template <class T> T KeptFlowRate<T>::shift(double mean, bool first_stage) {
+  const T shift = static_cast<T>(wanted_.velocity - mean);
   const double added = static_cast<double>(shift);
   if (first_stage)
     shifts_ = 0, lost_before_ = added;
   shifts_ += added;
-  work_ += added * (before + 0.5 * added);
+  work_ += added * (mean + 0.5 * added);
+  return shift;
 }
 
-template <class T> double KeptFlowRate<T>::force(const Field<T> &component) const {
-  return last_step_ > 0 ? (shifts_ + (lost(component) - lost_before_) / share_) / last_step_ : 0.0;
+template <class T> double KeptFlowRate<T>::force(double mean) const {
+  const double lost = wanted_.velocity - mean;
+  return last_step_ > 0 ? (shifts_ + (lost - lost_before_) / share_) / last_step_ : 0.0;
 }
 
 template double mean_velocity(const Grid &, const Decomposition &, const Field<float> &);

@@ -4,6 +4,9 @@
 #include <tailrace/grid/field.hpp>
 #include <tailrace/grid/grid.hpp>
 
+#include <functional>
+#include <vector>
+
 namespace tailrace::flow {
 
 /// The mean velocity along a direction, which is kept at a value by shifting that component everywhere before each
@@ -17,6 +20,10 @@ struct FlowRate {
 /// as a whole. The field lives in X pencils. Collective.
 template <class T>
 double mean_velocity(const grid::Grid &grid, const grid::Decomposition &nodes, const grid::Field<T> &component);
+/// The same, of sums of `row_weights` times the values of a row, by the numbers of the row in y and z on this rank.
+double mean_of_rows(const grid::Grid &grid, const grid::Decomposition &nodes,
+                    const std::function<double(std::int64_t, std::int64_t)> &sum_of_row);
+std::vector<double> row_weights(const grid::Grid &grid);
 
 /// Keeps a flow rate, and measures the force that this takes: the shifts of a step, and by how much what is lost after
 /// it is more than what was lost before it. So the force does not depend on how long the step before was, whose loss
@@ -31,22 +38,20 @@ public:
   /// From now on the nodes where `solid` is 1 belong to a body. Collective.
   void set_solid(const grid::Field<std::uint8_t> &solid) { find_share(&solid); }
 
-  /// Shifts the component before a stage. Collective.
-  void keep(grid::Field<T> &component, bool first_stage);
+  /// By what the component, which has this mean, is shifted before a stage. Local.
+  T shift(double mean, bool first_stage);
   void end_step(double dt) { last_step_ = dt; }
 
-  /// What each free node has lost in the steps that are done and not got back yet. Collective.
-  double owed(const grid::Field<T> &component) const { return lost(component) / share_; }
-  /// The force in the last step. Zero before the first one. Collective.
-  double force(const grid::Field<T> &component) const;
+  /// What each free node has lost in the steps that are done and not got back yet, where the component has
+  /// this mean now. Local.
+  double owed(double mean) const { return (wanted_.velocity - mean) / share_; }
+  /// The force in the last step. Zero before the first one. Local.
+  double force(double mean) const;
   /// The energy per volume that the shifts have added since the start; restarts set it.
   double work() const { return work_; }
   void set_work(double work) { work_ = work; }
 
 private:
-  double lost(const grid::Field<T> &component) const {
-    return wanted_.velocity - mean_velocity(grid_, nodes_, component);
-  }
   void find_share(const grid::Field<std::uint8_t> *solid);
 
   grid::Grid grid_;

@@ -85,26 +85,31 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     const double duration = stage.share() * dt;
     if (prepare)
       prepare(start, start + duration);
+    fetch_ends(2);
     const double speed = faces_.convect(velocity_, duration);
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
-    if (flow_rate_)
-      flow_rate_->keep(velocity_[flow_rate_->wanted().direction], start == 0);
+    if (flow_rate_) {
+      const int i = flow_rate_->wanted().direction;
+      shift(i, flow_rate_->shift(mean(i), start == 0));
+    }
     find_mean();
     if (eddies_)
       eddies_->update(velocity_, scalars_);
     advance(stage, dt);
     faces_.impose(velocity_, duration);
+    put_ends();
     faces_.remember(velocity_);
     if (implicit_)
       implicit_->remember(velocity_);
     const double before = workspace_->seconds;
     {
       const Stopwatch watch(times_.pressure);
-      projection_(pointers(velocity_));
+      remove_divergence();
       add_impulse(duration);
     }
     times_.pressure -= workspace_->seconds - before;
+    fetch_ends(1);
     faces_.keep_gradient(velocity_, duration);
     if (implicit_)
       implicit_->keep_gradient(velocity_, duration);
@@ -129,6 +134,8 @@ template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) 
   const double before = workspace_->seconds;
   {
     const Stopwatch watch(times_.convection);
+    if (device_)
+      return advance_on_device(stage, dt);
     newest_ = (newest_ + right_hand_sides_.size() - 1) % right_hand_sides_.size();
     Components &rhs = right_hand_sides_[newest_];
     for (Scalar<T> &scalar : scalars_)
@@ -303,21 +310,13 @@ template <class T> void NavierStokes<T>::add_steady_forces(std::int64_t k, const
   const std::int64_t points = box.count[0] * box.count[1], start = k * points;
   const std::array<const T *, 3> u{velocity_[0].data() + start, velocity_[1].data() + start,
                                    velocity_[2].data() + start};
-  const auto &c = options_.coriolis;
-  const T linear = static_cast<T>(options_.linear);
+  const SteadyForces forces = steady_forces();
   for (int i = 0; i < 3; ++i) {
-    const int next = (i + 1) % 3, last = (i + 2) % 3; // (c x u)_i = c_next u_last - c_last u_next
-    const T constant_part = static_cast<T>(options_.acceleration[i]), mean = static_cast<T>(mean_[i]);
-    const T with_last = static_cast<T>(-c[next]), with_next = static_cast<T>(c[last]);
-    if (constant_part != 0)
+    const SteadyForce<T> force(forces, static_cast<std::size_t>(i));
+    const T *next = u[(i + 1) % 3], *last = u[(i + 2) % 3];
+    if (forces.any())
       for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += constant_part;
-    if (with_last != 0 || with_next != 0)
-      for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += with_last * u[last][p] + with_next * u[next][p];
-    if (linear != 0)
-      for (std::int64_t p = 0; p < points; ++p)
-        f[i][p] += linear * (u[i][p] - mean);
+        f[i][p] += force(u[i][p], next[p], last[p]);
     for (Scalar<T> &scalar : scalars_)
       if (const T strength = static_cast<T>(scalar.options().buoyancy[i]); strength != 0)
         add_buoyancy(grid_, box, k, i, strength, scalar.values().data() + start, f[i]);
@@ -328,6 +327,7 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   double share = last_share_;
   if (share == 0) {
+    fetch_velocity();
     // No stage has run yet. A stage of size one on a copy gives the potential whose gradient balances the right-hand
     // side.
     Components saved;
@@ -352,13 +352,14 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
     for (int i = 0; i < 3; ++i)
       std::copy_n(saved[i].data(), saved[i].size(), velocity_[i].data());
   }
-  projection_.potential(cells.data());
+  last_share_ == 0 ? projection_.potential(cells.data()) : last_potential(cells.data());
   for (std::int64_t i = 0; i < cells.size(); ++i)
     cells[i] /= static_cast<T>(share);
   projection_.to_nodes(cells.data(), nodes);
 }
 
 template <class T> double NavierStokes<T>::max_divergence() {
+  fetch_velocity();
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   projection_.divergence(constant(pointers(velocity_)), cells.data());
   double largest = 0;

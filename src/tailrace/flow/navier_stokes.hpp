@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/flow/accelerator.hpp>
 #include <tailrace/flow/body.hpp>
 #include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
@@ -8,6 +9,7 @@
 #include <tailrace/flow/implicit_diffusion.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
+#include <tailrace/flow/steady_force.hpp>
 #include <tailrace/flow/time_integration.hpp>
 
 #include <functional>
@@ -54,6 +56,10 @@ public:
   /// is given at faces. Collective.
   void step(double dt, const Prepare &prepare = {});
 
+  /// Has the stages computed by a device from now on, which computes this flow. Fields come from it when they are asked
+  /// for here. The caller may change them until the next step, which takes them from here.
+  void accelerate(std::unique_ptr<Accelerator<T>> device) { device_ = std::move(device); }
+
   /// Adds `force` to the right-hand side from now on; it is zero at first.
   void add_force();
 
@@ -63,6 +69,7 @@ public:
   /// Removes the divergence of the current velocity, which fields from outside may have, and sets the values at the
   /// ends. Collective.
   void project() {
+    fetch_velocity();
     faces_.convect(velocity_, 0); // what leaves through an outflow stays as it is
     faces_.impose(velocity_, 0);
     projection_(pointers(velocity_));
@@ -75,7 +82,7 @@ public:
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance) { faces_.make_outflow(d, speed, balance); }
 
   /// Puts a body into the flow, in place of an earlier one; see Body. Velocity and scalars vanish on it, and are zero
-  /// in it after each step. Collective. Throws InputError where diffusion along y is implicit.
+  /// in it after each step. Collective. Throws InputError where diffusion along y is implicit, and on a device.
   void set_body(const Indicator &inside, int refinement);
   /// The body, or null.
   Body<T> *body() { return body_.get(); }
@@ -92,12 +99,10 @@ public:
   /// What of component i each free node has lost in the steps that are done and will get back by the kept flow rate
   /// before the next one. Collective.
   double owed(int i) const {
-    return flow_rate_ && flow_rate_->wanted().direction == i ? flow_rate_->owed(velocity_[i]) : 0.0;
+    return flow_rate_ && flow_rate_->wanted().direction == i ? flow_rate_->owed(mean(i)) : 0.0;
   }
   /// The force that kept the flow rate in the last step; zero without one. Collective.
-  double flow_rate_force() const {
-    return flow_rate_ ? flow_rate_->force(velocity_[flow_rate_->wanted().direction]) : 0.0;
-  }
+  double flow_rate_force() const { return flow_rate_ ? flow_rate_->force(mean(flow_rate_->wanted().direction)) : 0.0; }
 
   /// The least bytes that all ranks together hold for each node: velocities and right-hand sides. Local.
   static std::int64_t least_bytes_per_node(TimeScheme scheme) {
@@ -110,13 +115,18 @@ public:
   grid::Exchange<T> &exchange() { return nodes_; }
   FlowTimes times() const;
 
-  /// Velocity component i on this rank's X pencil of the nodes.
-  grid::Field<T> &velocity(int i) { return velocity_[i]; }
+  /// Velocity component i on this rank's X pencil of the nodes. Where a device computes the flow, its values are those
+  /// of now until the next step. Collective.
+  grid::Field<T> &velocity(int i) {
+    fetch_velocity();
+    return velocity_[i];
+  }
   /// Component i of the body force on the same pencil; only after `add_force`.
   grid::Field<T> &force(int i) { return force_[i]; }
   /// Right-hand side of component i, `age` stages ago (1 is the newest). Checkpoints of Adams-Bashforth schemes need
   /// it.
   grid::Field<T> &history(int age, int i) {
+    fetch_history();
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
   /// Only if diffusion along y is implicit: component i of the gradient of the last stage's pressure, from which the
@@ -144,7 +154,18 @@ public:
 private:
   using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
+  void fetch_velocity();
+  void fetch_history();
+  void refuse_on_device(const char *what) const;
+  void fetch_ends(int depth);
+  void put_ends();
+  double mean(int i) const;
+  void shift(int i, T by);
+  void advance_on_device(const Stage &stage, double dt);
+  void remove_divergence();
+  void last_potential(T *cells);
   void find_mean();
+  SteadyForces steady_forces() const { return {options_.acceleration, options_.coriolis, options_.linear, mean_}; }
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs, bool with_scalars);
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
@@ -173,6 +194,9 @@ private:
   std::unique_ptr<KeptFlowRate<T>> flow_rate_;     ///< null where none is kept
   std::unique_ptr<EddyViscosity<T>> eddies_;       ///< null without a model
   std::unique_ptr<ImplicitDiffusion<T>> implicit_; ///< null where all diffusion is explicit
+  std::unique_ptr<Accelerator<T>> device_;         ///< null where the processor computes
+  bool velocity_here_ = true;                      ///< else the device has a newer one
+  bool history_here_ = true;
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one

@@ -1,5 +1,4 @@
 #include <tailrace/flow/navier_stokes.hpp>
-#include <tailrace/support/error.hpp>
 
 // Forces, a body, and the data for measuring the force on it.
 
@@ -21,10 +20,11 @@ template <class T> std::array<T *, 3> plane_of(std::array<Field<T>, 3> &fields, 
 template <class T> void NavierStokes<T>::find_mean() {
   if (options_.linear != 0)
     for (int i = 0; i < 3; ++i)
-      mean_[i] = mean_velocity(grid_, nodes_.decomposition(), velocity_[i]);
+      mean_[i] = mean(i);
 }
 
 template <class T> void NavierStokes<T>::set_body(const Indicator &inside, int refinement) {
+  refuse_on_device("a body");
   if (implicit_)
     throw InputError("a body does not go with implicit diffusion along y, which would need the lines to end at its "
                      "surface; take the diffusion along y explicitly (numerics.implicit_y = false)");
@@ -62,6 +62,7 @@ template <class T> void NavierStokes<T>::clear_body() {
 template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
   const Box box = nodes_.decomposition().box(Pencil::x);
   Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
+  fetch_velocity();
   find_mean();
   if (flow_rate_)
     std::ranges::fill(sum[flow_rate_->wanted().direction].values(), static_cast<T>(flow_rate_force()));
@@ -73,6 +74,7 @@ template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
 template <class T> std::array<Field<T>, 3> NavierStokes<T>::steady_force() {
   const Box box = nodes_.decomposition().box(Pencil::x);
   Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
+  fetch_velocity();
   find_mean();
   for (std::int64_t k = 0; k < box.count[2]; ++k)
     add_steady_forces(k, plane_of(sum, k));
@@ -99,7 +101,7 @@ template <class T> void NavierStokes<T>::add_impulse(double duration) {
   if (impulse_.size() == 0)
     return;
   Buffer<T> cells(impulse_.size());
-  projection_.potential(cells.data());
+  last_potential(cells.data());
   for (std::int64_t i = 0; i < cells.size(); ++i)
     impulse_[i] += cells[i];
   impulse_duration_ += duration;

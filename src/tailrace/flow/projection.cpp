@@ -15,11 +15,6 @@ Index3 first_cells(const Grid &grid, int directions) {
   return shape;
 }
 
-/// Between nodes and cells every end that is not periodic is a mirror, also a wall: about it the pressure is even, and
-/// the normal velocity odd about its value there. So cosines diagonalise the operators. WallDivergence::one_sided makes
-/// an exception of walls in y.
-Sides mirrored(const Grid &grid, int d) { return grid.periodic(d) ? Boundary::periodic : Boundary::free_slip; }
-
 Index3 plane_of(const Index3 &count) { return {count[0], count[1], 1}; }
 
 template <class T, std::size_t N> std::array<T *, N> at_plane(const std::array<T *, N> &arrays, std::int64_t offset) {
@@ -52,21 +47,20 @@ void add(Vec<T> *const (&a)[tile_bundles], Vec<T> *const (&b)[tile_bundles], int
 } // namespace
 
 template <class T>
+Projection<T>::Staggered::Staggered(const StaggeredEquations &equations)
+    : derivative_to_centre(equations.derivative_to_centre), average_to_centre(equations.average_to_centre),
+      derivative_to_node(equations.derivative_to_node), average_to_node(equations.average_to_node) {}
+
+template <class T>
 auto Projection<T>::make(const Grid &grid, int d, Interpolation interpolation, WallDivergence walls) -> Staggered {
-  const auto system = [&](Operation operation, Parity parity) {
-    const bool stretches = is_derivative(operation);
-    const Sides sides = d == 1 && to_centre(operation) ? divergence_sides(grid, walls) : mirrored(grid, d);
-    return LineSystem<T>(compact_scheme(operation, grid.spacing(d), interpolation), grid.nodes[d], sides, parity, 1,
-                         stretches ? grid.metric(d, to_centre(operation)) : std::vector<double>{});
-  };
-  return {system(Operation::derivative_to_centre, Parity::odd), system(Operation::interpolate_to_centre, Parity::even),
-          system(Operation::derivative_to_node, Parity::even), system(Operation::interpolate_to_node, Parity::even)};
+  const Sides to_centres = d == 1 ? divergence_sides(grid, walls) : staggered_sides(grid, d);
+  return Staggered(staggered_equations(grid, d, interpolation, to_centres));
 }
 
 template <class T>
 Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::shared_ptr<const ProcessGrid> processes,
                           TransposeMethod method, std::shared_ptr<Workspace> workspace, WallDivergence walls)
-    : grid_(grid), sides_{mirrored(grid, 0), mirrored(grid, 1), mirrored(grid, 2)},
+    : grid_(grid), sides_{staggered_sides(grid, 0), staggered_sides(grid, 1), staggered_sides(grid, 2)},
       staggered_{make(grid, 0, interpolation, walls), make(grid, 1, interpolation, walls),
                  make(grid, 2, interpolation, walls)},
       xy_(Decomposition(processes, first_cells(grid, 1), true), method, workspace),

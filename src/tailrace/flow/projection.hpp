@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/flow/flow_equations.hpp>
 #include <tailrace/flow/solid_lines.hpp>
 #include <tailrace/ops/poisson.hpp>
 
@@ -31,12 +32,9 @@ public:
   const grid::Decomposition &cells() const { return poisson_.cells(); }
 
 private:
-  /// The four staggered operators of a direction, for the parities that are needed.
   struct Staggered {
-    ops::LineSystem<T> derivative_to_centre; ///< of the normal, odd, velocity
-    ops::LineSystem<T> average_to_centre;    ///< of even quantities
-    ops::LineSystem<T> derivative_to_node;
-    ops::LineSystem<T> average_to_node;
+    explicit Staggered(const StaggeredEquations &equations);
+    ops::LineSystem<T> derivative_to_centre, average_to_centre, derivative_to_node, average_to_node;
   };
   static Staggered make(const grid::Grid &grid, int d, ops::Interpolation interpolation, ops::WallDivergence walls);
   std::array<T *, 2> z_columns();

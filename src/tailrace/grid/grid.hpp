@@ -20,10 +20,10 @@ enum class Boundary {
 /// The boundary conditions at the two ends of a direction; either both or neither is periodic.
 struct Sides {
   Boundary lower, upper;
-  Sides(Boundary both) : lower(both), upper(both) {}
-  Sides(Boundary lower_end, Boundary upper_end) : lower(lower_end), upper(upper_end) {}
-  bool periodic() const { return lower == Boundary::periodic; }
-  bool has(Boundary boundary) const { return lower == boundary || upper == boundary; }
+  constexpr Sides(Boundary both) : lower(both), upper(both) {}
+  constexpr Sides(Boundary lower_end, Boundary upper_end) : lower(lower_end), upper(upper_end) {}
+  constexpr bool periodic() const { return lower == Boundary::periodic; }
+  constexpr bool has(Boundary boundary) const { return lower == boundary || upper == boundary; }
   friend bool operator==(const Sides &, const Sides &) = default;
 };
 

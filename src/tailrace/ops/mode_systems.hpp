@@ -2,17 +2,13 @@
 
 #include <tailrace/grid/box.hpp>
 #include <tailrace/grid/grid.hpp>
+#include <tailrace/ops/symbols.hpp>
 #include <tailrace/ops/wall_modes.hpp>
 
 #include <array>
 #include <vector>
 
 namespace tailrace::ops {
-
-/// The squared factors of a staggered derivative and of an average, for each mode of a direction.
-struct Symbols {
-  std::vector<double> wave, transfer;
-};
 
 /// The pressure equation in spectral space where the cosine modes in y are coupled: for every mode in x and z one
 /// banded system, because the metric of a stretched y is a sum of two cosines and couples each mode with its second
@@ -29,6 +25,12 @@ public:
   /// Replaces right-hand sides by solutions in plane number `k` of the box, which has rows of `parts` values (1: real,
   /// 2: complex) for each mode in x.
   void solve(T *plane, std::int64_t k, int parts) const;
+
+  /// Five factors of each mode in y of the box, those of the modes of a row side by side: [z][y][factor][x]. With them
+  /// other solvers do what `solve` does where there are no walls.
+  const std::vector<T> &factors() const { return factors_; }
+  /// The distance in y of modes that are coupled; those twice as far apart are too.
+  std::int64_t reach() const { return reach_; }
 
 private:
   /// The factors of the operators for a mode in x and z.

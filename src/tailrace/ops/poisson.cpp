@@ -2,8 +2,6 @@
 
 #include <tailrace/support/error.hpp>
 
-#include <numbers>
-
 namespace tailrace::ops {
 
 using namespace grid;
@@ -23,27 +21,6 @@ Index3 with(Index3 shape, int d, std::int64_t points) {
 }
 
 template <class T> std::int64_t values(std::int64_t points, bool is_complex) { return points * (is_complex ? 2 : 1); }
-
-/// The symbols per direction and mode, and the inverse of the factor of transforms there and back.
-std::pair<std::array<Symbols, 3>, double> symbols_of(const Grid &grid, Interpolation interpolation) {
-  const Index3 cells = grid.cells();
-  std::array<Symbols, 3> symbols;
-  double scale = 1;
-  for (int d = 0; d < 3; ++d) {
-    const CompactScheme derivative = compact_scheme(Operation::derivative_to_centre, grid.spacing(d));
-    const CompactScheme average = compact_scheme(Operation::interpolate_to_centre, grid.spacing(d), interpolation);
-    for (std::int64_t k = 0; k < cells[d]; ++k) {
-      const double w =
-          (grid.periodic(d) ? 2 : 1) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(cells[d]);
-      const bool shortest = grid.periodic(d) && 2 * k == cells[d]; // averages of a +-+- wave vanish exactly
-      const double wave = derivative.response(w), transfer = shortest ? 0 : average.response(w);
-      symbols[d].wave.push_back(wave * wave);
-      symbols[d].transfer.push_back(transfer * transfer);
-    }
-    scale /= static_cast<double>(cells[d]);
-  }
-  return {symbols, scale};
-}
 
 } // namespace
 
@@ -175,7 +152,7 @@ template <class T> void Poisson<T>::scale(T *rows, const Box &box) const {
       const T along = wave_[1][j] * transfer_[2][k] + wave_[2][k] * transfer_[1][j];
       for (std::int64_t i = 0; i < modes; ++i) {
         const T eigenvalue = wave_[0][i] * across + transfer_[0][i] * along;
-        const T factor = eigenvalue > 0 ? -scale_ / eigenvalue : T(0);
+        const T factor = mode_factor(eigenvalue, scale_);
         for (int part = 0; part < parts; ++part)
           *rows++ *= factor;
       }

@@ -9,39 +9,46 @@ namespace tailrace::ops {
 /// Points kept on either side of a line, enough for the widest stencil.
 inline constexpr int line_ghosts = 4;
 
-/// Fills the ghost points of `lines` (-line_ghosts .. -1 and n .. n + line_ghosts - 1) by periodicity or by mirroring.
-/// `at_centres`: the points are cell centres, and the boundary is half a cell away from the first one. At walls ghost
-/// points have no meaning. T: of one value; lines[j] may be a value or a register of them.
+/// Fills the ghost points number g of `lines` before its first and behind its last point (-g and n - 1 + g), by
+/// periodicity or by mirroring. `at_centres`: the points are cell centres, and the boundary is half a cell away from
+/// the first one. At walls ghost points have no meaning. T: of one value; lines[j] may be a value or a register of
+/// them.
 template <class T, class Points>
-inline void fill_ghosts(Points lines, std::int64_t n, const grid::Sides &sides, Parity parity, bool at_centres) {
+constexpr void fill_ghost(const Points &lines, std::int64_t n, const grid::Sides &sides, Parity parity, bool at_centres,
+                          int g) {
   if (sides.periodic()) {
-    for (int g = 1; g <= line_ghosts; ++g) {
-      lines[-g] = lines[n - g];
-      lines[n - 1 + g] = lines[g - 1];
-    }
+    lines[-g] = lines[n - g];
+    lines[n - 1 + g] = lines[g - 1];
     return;
   }
   const T sign = static_cast<T>(static_cast<int>(parity));
   const int skip = at_centres ? 1 : 0;
-  const bool mirror_lower = sides.lower == grid::Boundary::free_slip,
-             mirror_upper = sides.upper == grid::Boundary::free_slip;
   using Value = std::remove_cvref_t<decltype(lines[0])>;
-  for (int g = 1; g <= line_ghosts; ++g) { // at walls they are loaded, but no result uses them
-    lines[-g] = mirror_lower ? sign * lines[g - skip] : Value{};
-    lines[n - 1 + g] = mirror_upper ? sign * lines[n - 1 - g + skip] : Value{};
-  }
+  // At walls they are loaded, but no result uses them.
+  lines[-g] = sides.lower == grid::Boundary::free_slip ? sign * lines[g - skip] : Value{};
+  lines[n - 1 + g] = sides.upper == grid::Boundary::free_slip ? sign * lines[n - 1 - g + skip] : Value{};
 }
 
-/// Ghost points of values on nodes that continue oddly about the value at each end, by which a normal velocity given at
-/// a wall enters the staggered derivative; at free slip that value is zero.
+/// The same for values on nodes that continue oddly about the value at each end, by which a normal velocity given at a
+/// wall enters the staggered derivative; at free slip that value is zero.
+template <class T, class Points>
+constexpr void fill_ghost_about_ends(const Points &lines, std::int64_t n, const grid::Sides &sides, int g) {
+  if (sides.periodic())
+    return fill_ghost<T>(lines, n, sides, Parity::odd, false, g);
+  lines[-g] = T(2) * lines[0] - lines[g];
+  lines[n - 1 + g] = T(2) * lines[n - 1] - lines[n - 1 - g];
+}
+
+/// Fills all of them.
+template <class T, class Points>
+inline void fill_ghosts(Points lines, std::int64_t n, const grid::Sides &sides, Parity parity, bool at_centres) {
+  for (int g = 1; g <= line_ghosts; ++g)
+    fill_ghost<T>(lines, n, sides, parity, at_centres, g);
+}
 template <class T, class Points>
 inline void fill_ghosts_about_ends(Points lines, std::int64_t n, const grid::Sides &sides) {
-  if (sides.periodic())
-    return fill_ghosts<T>(lines, n, sides, Parity::odd, false);
-  for (int g = 1; g <= line_ghosts; ++g) {
-    lines[-g] = T(2) * lines[0] - lines[g];
-    lines[n - 1 + g] = T(2) * lines[n - 1] - lines[n - 1 - g];
-  }
+  for (int g = 1; g <= line_ghosts; ++g)
+    fill_ghost_about_ends<T>(lines, n, sides, g);
 }
 
 /// Right-hand side of the interior scheme at output point 0 of `f`, where f[k] is the value k points further on.

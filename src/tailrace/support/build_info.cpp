@@ -54,6 +54,7 @@ std::map<std::string, std::string> build_info() {
       {"simd", fmt::format("{} bits, {} doubles at a time", 8 * vector_bytes, lanes<double>)},
       {"compiler", __VERSION__},
       {"fortran", TAILRACE_FORTRAN_COMPILER},
+      {"gpu", TAILRACE_GPU},
   };
 }
 

@@ -53,7 +53,7 @@ template <class T> std::vector<T> by_lanes(const LineEquations &equations, const
     }
     with_scheme(system.operation, system.pair_count, [&](auto scheme) {
       PerLane<LaneRows<T, rows>> x;
-      solve_line<T, decltype(scheme)::operation, decltype(scheme)::pairs, rows>(system, line, x);
+      solve_line<T, decltype(scheme)::operation, decltype(scheme)::pairs>(system, line, x);
       for (std::size_t j = 0; j < out.size(); ++j)
         out[j] = x[static_cast<int>(j) / rows].row[static_cast<int>(j) % rows];
     });

@@ -37,12 +37,12 @@ template <bool up, class T> TAILRACE_LANES PerLane<T> carried(const LaneSystem<T
 }
 
 /// The right-hand side of one of the end rows, of which `line` has the points.
-template <class T, Operation op, int pairs, int rows>
-TAILRACE_LANES T end_right_hand_side(const LaneSystem<T> &s, const PaddedLine<T, rows> &line, int end) {
+template <class T, Operation op, int pairs, class Line>
+TAILRACE_LANES T end_right_hand_side(const LaneSystem<T> &s, const Line &line, int end) {
   const typename LaneSystem<T>::End &row = s.ends[end];
   if (row.count == 0)
-    return right_hand_side<T, op, pairs>(
-        PointsAt<PaddedLine<T, rows>>{line, end < s.lower ? end : s.last + 1 + end - s.lower}, s.pairs);
+    return right_hand_side<T, op, pairs>(PointsAt<Line>{line, end < s.lower ? end : s.last + 1 + end - s.lower},
+                                         s.pairs);
   T sum = 0;
   for (int k = 0; k < row.count; ++k)
     sum += row.weights[k] * line[row.first + k];
@@ -50,8 +50,8 @@ TAILRACE_LANES T end_right_hand_side(const LaneSystem<T> &s, const PaddedLine<T,
 }
 
 /// Adds what the ends of an open line give to its interior, and puts the results of the end rows.
-template <class T, Operation op, int pairs, int rows>
-TAILRACE_LANES void add_ends(const LaneSystem<T> &s, const PaddedLine<T, rows> &line, PerLane<LaneRows<T, rows>> &x) {
+template <class T, Operation op, int pairs, class Line, int rows>
+TAILRACE_LANES void add_ends(const LaneSystem<T> &s, const Line &line, PerLane<LaneRows<T, rows>> &x) {
   PerLane<T> given, at_first, at_last;
   Warp::each([&](int lane) {
     at_first[lane] = at_last[lane] = 0;
@@ -110,10 +110,10 @@ TAILRACE_LANES void add_ends(const LaneSystem<T> &s, const PaddedLine<T, rows> &
 } // namespace detail
 
 /// Applies a scheme to a line with its ghost points; each lane gets the results of its rows. The lanes have met before,
-/// and need to meet before the line is changed.
-template <class T, Operation op, int pairs, int rows>
-TAILRACE_LANES void solve_line(const LaneSystem<T> &s, const PaddedLine<T, rows> &line, PerLane<LaneRows<T, rows>> &x) {
-  Window<T, rows, detail::reach_low<op, pairs>, detail::reach_high<op, pairs>> around(line);
+/// and need to meet before the line is changed. `pairs` may be more than the scheme has: the others weigh nothing.
+template <class T, Operation op, int pairs, class Line, int rows>
+TAILRACE_LANES void solve_line(const LaneSystem<T> &s, const Line &line, PerLane<LaneRows<T, rows>> &x) {
+  Window<T, Line, rows, detail::reach_low<op, pairs>, detail::reach_high<op, pairs>> around(line);
   PerLane<T> end;
   Warp::each([&](int lane) {
     T y = 0;

@@ -26,13 +26,19 @@ private:
 template <class Line> struct PointsAt {
   const Line &line;
   int point;
-  TAILRACE_LANES auto operator[](int k) const { return line[point + k]; }
+  TAILRACE_LANES auto operator[](std::int64_t k) const { return line[point + k]; }
+};
+
+/// The products of two lines, as a line.
+template <class T, int rows> struct ProductLine {
+  PaddedLine<T, rows> a, b;
+  TAILRACE_LANES T operator[](std::int64_t point) const { return a[point] * b[point]; }
 };
 
 /// The points around one of a lane's rows, which moves on row by row: each is read once.
-template <class T, int rows, int low, int high> class Window {
+template <class T, class Line, int rows, int low, int high> class Window {
 public:
-  TAILRACE_LANES explicit Window(const PaddedLine<T, rows> &line) : line_(line) {}
+  TAILRACE_LANES explicit Window(const Line &line) : line_(line) {}
   /// Before the first row of a lane.
   TAILRACE_LANES void begin(int lane) {
     TAILRACE_UNROLL
@@ -53,7 +59,7 @@ public:
   TAILRACE_LANES const Points &at(int lane) const { return around_[lane]; }
 
 private:
-  PaddedLine<T, rows> line_;
+  Line line_;
   PerLane<Points> around_;
 };
 

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace tailrace::device {
+
+/// Throws std::runtime_error, with what was to be done, unless the call did it.
+void check(cudaError_t error, const char *what);
+
+} // namespace tailrace::device

@@ -1,0 +1,96 @@
+#include <tailrace/device/stream.hpp>
+
+#include <tailrace/support/error.hpp>
+
+#include <cstdlib>
+#include <cstring>
+
+#ifdef __CUDACC__
+#include <tailrace/device/cuda_check.hpp>
+#endif
+
+namespace tailrace::device {
+
+#ifdef __CUDACC__
+
+void check(cudaError_t error, const char *what) {
+  if (error != cudaSuccess)
+    throw std::runtime_error("the device could not " + std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+Stream::Stream() {
+  int devices = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&devices); error != cudaSuccess || devices == 0)
+    throw InputError("this process has no device (" +
+                     std::string(error == cudaSuccess ? "none is listed" : cudaGetErrorString(error)) +
+                     "); run where nvidia-smi lists one, or compute on the processor (numerics.device = \"cpu\")");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
+  handle_ = stream;
+}
+
+Stream::~Stream() { cudaStreamDestroy(static_cast<cudaStream_t>(handle_)); }
+
+void Stream::wait() const { check(cudaStreamSynchronize(static_cast<cudaStream_t>(handle_)), "finish its work"); }
+
+std::string name() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  check(cudaGetDevice(&device), "be found");
+  check(cudaGetDeviceProperties(&properties, device), "say what it is");
+  return properties.name;
+}
+
+std::shared_ptr<void> allocate(std::size_t bytes) {
+  void *memory = nullptr;
+  if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+    std::size_t free = 0, all = 0;
+    (void)cudaGetLastError();
+    check(cudaMemGetInfo(&free, &all), "tell its free memory");
+    const auto megabytes = [](std::size_t size) { return std::to_string(size >> 20); };
+    throw InputError("the device has no room for " + megabytes(bytes) + " more MB: " + megabytes(free) + " of its " +
+                     megabytes(all) +
+                     " MB are free; take a smaller grid or single precision, or compute on the "
+                     "processor (numerics.device = \"cpu\")");
+  }
+  return {memory, [](void *p) { cudaFree(p); }};
+}
+
+void upload(const Stream &stream, void *to, const void *from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream.handle())),
+        "take values from the host");
+}
+
+void download(const Stream &stream, void *to, const void *from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream.handle())),
+        "give values to the host");
+  stream.wait();
+}
+
+void clear(const Stream &stream, void *memory, std::size_t bytes) {
+  check(cudaMemsetAsync(memory, 0, bytes, static_cast<cudaStream_t>(stream.handle())), "clear memory");
+}
+
+#else
+
+Stream::Stream() = default;
+Stream::~Stream() = default;
+void Stream::wait() const {}
+
+std::string name() { return "the processor in place of a device (for tests)"; }
+
+std::shared_ptr<void> allocate(std::size_t bytes) {
+  constexpr std::size_t alignment = 64;
+  void *memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (memory == nullptr)
+    throw std::bad_alloc();
+  return {memory, [](void *p) { std::free(p); }};
+}
+
+void upload(const Stream &, void *to, const void *from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void download(const Stream &, void *to, const void *from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void clear(const Stream &, void *memory, std::size_t bytes) { std::memset(memory, 0, bytes); }
+
+#endif
+
+} // namespace tailrace::device

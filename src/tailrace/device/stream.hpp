@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tailrace::device {
+
+/// Work for a device in the order in which it was given. On a host it is done at once.
+class Stream {
+public:
+  /// Throws InputError where this process has no device.
+  Stream();
+  ~Stream();
+  Stream(const Stream &) = delete;
+  Stream &operator=(const Stream &) = delete;
+
+  /// Waits until all of it is done. Throws std::runtime_error if any of it has failed.
+  void wait() const;
+  /// What the device calls a stream.
+  void *handle() const { return handle_; }
+
+private:
+  void *handle_ = nullptr;
+};
+
+/// The name of the device of this process, for its messages.
+std::string name();
+
+/// Memory of a device, freed with the last of its owners. Throws InputError where the device has no room.
+std::shared_ptr<void> allocate(std::size_t bytes);
+/// Copies between host and device, in the order of the stream; the host's memory may be used again at once.
+void upload(const Stream &stream, void *to, const void *from, std::size_t bytes);
+/// The same in the other direction; the values are there when this returns.
+void download(const Stream &stream, void *to, const void *from, std::size_t bytes);
+/// Sets all bytes to zero.
+void clear(const Stream &stream, void *memory, std::size_t bytes);
+
+} // namespace tailrace::device

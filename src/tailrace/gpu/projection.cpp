@@ -1,0 +1,72 @@
+#include <tailrace/gpu/projection.hpp>
+
+namespace tailrace::gpu {
+
+using namespace grid;
+using namespace ops;
+
+namespace {
+Layout with_cells(const Grid &grid, std::size_t directions) {
+  Index3 shape = grid.nodes;
+  for (std::size_t d = 0; d < directions; ++d)
+    shape[d] = grid.cells()[d];
+  return Layout(shape);
+}
+} // namespace
+
+template <class T>
+Projection<T>::Projection(const device::Stream &stream, const Grid &grid, Interpolation interpolation)
+    : stream_(stream), grid_(grid), nodes_(with_cells(grid, 0)), x_cells_(with_cells(grid, 1)),
+      xy_cells_(with_cells(grid, 2)), poisson_(stream, grid, interpolation) {
+  for (int d = 0; d < 3; ++d) {
+    const flow::StaggeredEquations equations =
+        flow::staggered_equations(grid, d, interpolation, flow::staggered_sides(grid, d));
+    systems_[d] = Systems<T>(stream, {&equations.derivative_to_centre, &equations.average_to_centre,
+                                      &equations.derivative_to_node, &equations.average_to_node});
+  }
+  for (auto &part : x_part_)
+    part = device::Array<T>(stream, x_cells_.size());
+  for (auto &part : xy_part_)
+    part = device::Array<T>(stream, xy_cells_.size());
+}
+
+template <class T> Staggered<T> Projection<T>::along(int d) const {
+  const Systems<T> &s = systems_[d];
+  return {flow::staggered_sides(grid_, d),
+          static_cast<int>(grid_.nodes[d]),
+          static_cast<int>(grid_.cells()[d]),
+          s[0],
+          s[1],
+          s[2],
+          s[3]};
+}
+
+template <class T> void Projection<T>::operator()(Components<T> &u) {
+  T *const x[3] = {x_part_[0].data(), x_part_[1].data(), x_part_[2].data()};
+  T *const xy[2] = {xy_part_[0].data(), xy_part_[1].data()};
+  T *const phi = poisson_.values();
+  const auto x_in = [&] { return std::array<const T *, 3>{x[0], x[1], x[2]}; };
+  sweep_rows<T>(stream_, nodes_, x_cells_, DivergenceX<T>{along(0)}, {u[0].data(), u[1].data(), u[2].data()},
+                Store<T>{{x[0], x[1], x[2]}});
+  sweep_columns<T>(stream_, 1, x_cells_, xy_cells_, DivergenceY<T>{along(1)}, x_in(), Store<T>{{xy[0], xy[1]}});
+  sweep_columns<T>(stream_, 2, xy_cells_, poisson_.layout(), DivergenceZ<T>{along(2)}, {xy[0], xy[1]}, Store<T>{{phi}});
+  poisson_.solve();
+  sweep_columns<T>(stream_, 2, poisson_.layout(), xy_cells_, GradientZ<T>{along(2)}, {phi}, Store<T>{{xy[0], xy[1]}});
+  sweep_columns<T>(stream_, 1, xy_cells_, x_cells_, GradientY<T>{along(1)}, {xy[0], xy[1]},
+                   Store<T>{{x[0], x[1], x[2]}});
+  sweep_rows<T>(stream_, x_cells_, nodes_, GradientX<T>{along(0)}, x_in(),
+                Subtract<T>{{u[0].data(), u[1].data(), u[2].data()}});
+}
+
+template <class T> void Projection<T>::potential(T *phi) const {
+  const Layout &layout = poisson_.layout();
+  std::vector<T> rows(static_cast<std::size_t>(layout.size()));
+  device::download(stream_, rows.data(), poisson_.values(), rows.size() * sizeof(T));
+  for (std::int64_t row = 0; row < layout.shape[1] * layout.shape[2]; ++row)
+    std::copy_n(rows.data() + row * layout.row, layout.shape[0], phi + row * layout.shape[0]);
+}
+
+template class Projection<float>;
+template class Projection<double>;
+
+} // namespace tailrace::gpu
