@@ -131,6 +131,8 @@ class Model:
         wanted = self.case.parallel
         handle = self.comm.py2f()
         rows, cols = wanted.rows, wanted.cols
+        if self.case.numerics.device == "gpu" and cols == 0:
+            rows = rows or 1  # devices have slabs
         transpose: str = wanted.transpose
         as_before = before and rows in (0, before.rows) and cols in (0, before.cols)
         if before and as_before and before.ranks == self.comm.size:

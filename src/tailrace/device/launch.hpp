@@ -29,6 +29,8 @@ __global__ void __launch_bounds__(threads, 1) run_blocks(const __grid_constant__
 
 template <int threads, class Body>
 void launch(const Stream &stream, Place blocks, std::size_t shared_bytes, const Body &body) {
+  if (blocks.x == 0 || blocks.y == 0)
+    return; // a rank may have nothing
   const auto kernel = run_blocks<threads, Body>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
         "reserve shared memory");

@@ -18,12 +18,13 @@ void check(cudaError_t error, const char *what) {
     throw std::runtime_error("the device could not " + std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-Stream::Stream() {
+Stream::Stream(int rank) {
   int devices = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&devices); error != cudaSuccess || devices == 0)
     throw InputError("this process has no device (" +
                      std::string(error == cudaSuccess ? "none is listed" : cudaGetErrorString(error)) +
                      "); run where nvidia-smi lists one, or compute on the processor (numerics.device = \"cpu\")");
+  check(cudaSetDevice(rank % devices), "be chosen");
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
   handle_ = stream;
@@ -40,6 +41,8 @@ std::string name() {
   check(cudaGetDeviceProperties(&properties, device), "say what it is");
   return properties.name;
 }
+
+bool shares_memory() { return false; }
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
   void *memory = nullptr;
@@ -73,11 +76,13 @@ void clear(const Stream &stream, void *memory, std::size_t bytes) {
 
 #else
 
-Stream::Stream() = default;
+Stream::Stream(int) {}
 Stream::~Stream() = default;
 void Stream::wait() const {}
 
 std::string name() { return "the processor in place of a device (for tests)"; }
+
+bool shares_memory() { return true; }
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
   constexpr std::size_t alignment = 64;

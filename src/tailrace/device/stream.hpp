@@ -9,8 +9,8 @@ namespace tailrace::device {
 /// Work for a device in the order in which it was given. On a host it is done at once.
 class Stream {
 public:
-  /// Throws InputError where this process has no device.
-  Stream();
+  /// On device number `rank` of this machine, counted round. Throws InputError where this process has no device.
+  explicit Stream(int rank);
   ~Stream();
   Stream(const Stream &) = delete;
   Stream &operator=(const Stream &) = delete;
@@ -26,6 +26,8 @@ private:
 
 /// The name of the device of this process, for its messages.
 std::string name();
+/// Whether the processor reads the memory of the device in place.
+bool shares_memory();
 
 /// Memory of a device, freed with the last of its owners. Throws InputError where the device has no room.
 std::shared_ptr<void> allocate(std::size_t bytes);

@@ -18,17 +18,17 @@ using namespace flow;
 #if TAILRACE_GPU
 namespace {
 /// The first thing about a flow that devices do not compute yet, or nothing.
-std::string missing(const Grid &grid, const FlowOptions &options, int ranks) {
+std::string missing(const Grid &grid, const FlowOptions &options, int rows) {
   constexpr std::int64_t longest = std::int64_t{ops::warp_lanes} * ops::most_rows_per_lane;
   const std::string too_long = fmt::format("lines of more than {} nodes", longest);
   bool is_long = false;
   for (const std::int64_t nodes : grid.nodes)
     is_long = is_long || nodes > longest;
-  const bool couples = grid.stretching.has_value() && !(grid.periodic(0) && grid.periodic(2));
+  const bool couples = grid.stretching.has_value() && !grid.periodic(2);
   const std::pair<bool, const char *> known[] = {
-      {ranks > 1, "several ranks"},
+      {rows > 1, "a process grid of several rows (parallel.rows)"},
       {is_long, too_long.c_str()},
-      {couples, "a stretched y (grid.stretching) where x or z is not periodic"},
+      {couples, "a stretched y (grid.stretching) where z is not periodic"},
       {options.wall_divergence == ops::WallDivergence::one_sided, "a one-sided divergence (numerics.wall_divergence)"},
       {!options.scalars.empty(), "scalars"},
       {options.eddy_model.has_value(), "an eddy viscosity (numerics.eddy_viscosity)"},
@@ -45,12 +45,13 @@ std::string device_name() { return device::name(); }
 
 template <class T> void accelerate(NavierStokes<T> &flow) {
   const FlowOptions &options = flow.options();
-  if (const std::string what = missing(flow.grid(), options, flow.nodes().comm().size()); !what.empty())
+  if (const std::string what = missing(flow.grid(), options, flow.nodes().processes().rows()); !what.empty())
     throw InputError(fmt::format("a device does not compute flows with {} yet; compute on the processor "
                                  "(numerics.device = \"cpu\")",
                                  what));
   flow.accelerate(std::make_unique<FlowOnDevice<T>>(flow.grid(), options.viscosity, options.hyperviscosity,
-                                                    options.interpolation, options.scheme));
+                                                    options.interpolation, options.scheme,
+                                                    flow.nodes().shared_processes()));
 }
 
 #else

@@ -7,12 +7,13 @@
 
 namespace tailrace::gpu {
 
-/// The factors of the modes of a stretched y; see ops::ModeSystems, which makes them. They are for rows of
-/// cells in x / 2 + 1 modes.
+/// The factors of modes of a stretched y; see ops::ModeSystems, which makes them.
 template <class T> struct CoupledFactors {
   std::vector<T> values; ///< [z][y][five][x]
   int reach;             ///< the distance of coupled modes
 };
-template <class T> CoupledFactors<T> coupled_factors(const grid::Grid &grid, ops::Interpolation interpolation);
+/// `modes`: those of this rank, whole in x and y.
+template <class T>
+CoupledFactors<T> coupled_factors(const grid::Grid &grid, ops::Interpolation interpolation, const grid::Box &modes);
 
 } // namespace tailrace::gpu

@@ -11,13 +11,16 @@ namespace detail {
 inline constexpr int threads = 4 * ops::warp_lanes;
 }
 
-/// The planes at an end of direction d, `depth` of them from the end inwards, of a field on the nodes.
+/// The planes at an end of direction d, `depth` of them from the end inwards, in this rank's part of a field on the
+/// nodes; none where another rank has them.
 struct EndPlanes {
   int depth, fast_points, slow_points;     ///< of the other two directions the one with nearer nodes, and the other
   std::int64_t first, inwards, fast, slow; ///< where they begin, and from node to node
 
-  EndPlanes(const grid::Grid &grid, int d, bool upper, int of_depth) : depth(of_depth) {
-    const auto &n = grid.nodes;
+  EndPlanes(const grid::Grid &grid, const grid::Box &part, int d, bool upper, int of_depth) {
+    const auto &n = part.count;
+    const bool has_it = upper ? part.end(d) == grid.nodes[d] : part.start[d] == 0;
+    depth = has_it ? static_cast<int>(n[d] < of_depth ? n[d] : of_depth) : 0;
     const std::int64_t strides[3] = {1, n[0], n[0] * n[1]};
     const int f = d == 0 ? 1 : 0, s = 3 - d - f;
     fast_points = static_cast<int>(n[f]), slow_points = static_cast<int>(n[s]);

@@ -6,21 +6,16 @@ namespace tailrace::gpu {
 
 using namespace grid;
 
-namespace {
-
-template <class T> Components<T> components(const device::Stream &stream, std::int64_t size) {
-  return {device::Array<T>(stream, size), device::Array<T>(stream, size), device::Array<T>(stream, size)};
-}
-
-} // namespace
-
 template <class T>
 FlowOnDevice<T>::FlowOnDevice(const Grid &grid, double viscosity, const ops::Hyperviscosities &hyperviscosity,
-                              ops::Interpolation interpolation, flow::TimeScheme scheme)
-    : grid_(grid), momentum_(stream_, grid, viscosity, hyperviscosity), projection_(stream_, grid, interpolation),
-      velocity_(components<T>(stream_, product(grid.nodes))) {
+                              ops::Interpolation interpolation, flow::TimeScheme scheme,
+                              std::shared_ptr<const ProcessGrid> processes)
+    : stream_(processes->comm().split_node().rank()), grid_(grid),
+      box_(Decomposition(processes, grid.nodes).box(Pencil::x)),
+      momentum_(stream_, grid, viscosity, hyperviscosity, Decomposition(processes, grid.nodes)),
+      projection_(stream_, grid, interpolation, processes), velocity_(components<T>(stream_, box_.size())) {
   for (int i = 0; i <= flow::stored_right_hand_sides(scheme); ++i)
-    right_hand_sides_.push_back(components<T>(stream_, product(grid.nodes)));
+    right_hand_sides_.push_back(components<T>(stream_, box_.size()));
 }
 
 template <class T> Components<T> &FlowOnDevice<T>::history(int age) {
@@ -37,7 +32,7 @@ template <class T> void FlowOnDevice<T>::get_history(int age, int i, T *values) 
 }
 template <class T> void FlowOnDevice<T>::put_force(int i, const T *values) {
   if (force_[i].size() == 0)
-    force_[i] = device::Array<T>(stream_, product(grid_.nodes));
+    force_[i] = device::Array<T>(stream_, box_.size());
   force_[i].put(stream_, values);
 }
 
@@ -57,7 +52,7 @@ template <class T> void FlowOnDevice<T>::clear_normal_velocity() {
   for (int d = 0; d < 3; ++d)
     for (const bool upper : {false, true})
       if (const Sides &sides = grid_.boundaries[d]; (upper ? sides.upper : sides.lower) == Boundary::free_slip)
-        each_of_plane(stream_, EndPlanes(grid_, d, upper, 1), Clear<T>{velocity_[d].data()});
+        each_of_plane(stream_, EndPlanes(grid_, box_, d, upper, 1), Clear<T>{velocity_[d].data()});
 }
 
 template <class T> void FlowOnDevice<T>::project() {
@@ -68,7 +63,7 @@ template <class T> void FlowOnDevice<T>::project() {
 template <class T> void FlowOnDevice<T>::potential(T *phi) { projection_.potential(phi); }
 
 template <class T> void FlowOnDevice<T>::put_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) {
-  const EndPlanes planes(grid_, d, upper, depth);
+  const EndPlanes planes(grid_, box_, d, upper, depth);
   std::vector<T> packed(static_cast<std::size_t>(planes.size()));
   for (std::size_t i = 0; i < 3; ++i) {
     planes.visit([&](std::int64_t here, std::int64_t at) { packed[static_cast<std::size_t>(here)] = fields[i][at]; });
@@ -79,7 +74,7 @@ template <class T> void FlowOnDevice<T>::put_end(int d, bool upper, int depth, c
 }
 
 template <class T> void FlowOnDevice<T>::get_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) {
-  const EndPlanes planes(grid_, d, upper, depth);
+  const EndPlanes planes(grid_, box_, d, upper, depth);
   std::vector<T> packed(static_cast<std::size_t>(planes.size()));
   const device::Array<T> moved(stream_, planes.size());
   for (std::size_t i = 0; i < 3; ++i) {
@@ -95,9 +90,9 @@ template <class T> void FlowOnDevice<T>::shift(int i, T by) {
 
 template <class T> std::vector<double> FlowOnDevice<T>::sums_of_rows(int i, const std::vector<double> &weights) {
   const device::Array<double> factors(stream_, weights);
-  const std::int64_t rows = grid_.nodes[1] * grid_.nodes[2];
+  const std::int64_t rows = box_.count[1] * box_.count[2];
   const device::Array<double> sums(stream_, rows);
-  sum_rows(stream_, velocity_[i].data(), factors.data(), static_cast<int>(grid_.nodes[0]), static_cast<int>(rows),
+  sum_rows(stream_, velocity_[i].data(), factors.data(), static_cast<int>(box_.count[0]), static_cast<int>(rows),
            sums.data());
   std::vector<double> found(static_cast<std::size_t>(rows));
   sums.get(stream_, found.data());

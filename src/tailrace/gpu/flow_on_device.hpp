@@ -7,11 +7,13 @@
 
 namespace tailrace::gpu {
 
-/// The stages of a flow on a device, in one process.
+/// The stages of a flow on devices, one for each rank of slabs.
 template <class T> class FlowOnDevice : public flow::Accelerator<T> {
 public:
+  /// Collective.
   FlowOnDevice(const grid::Grid &grid, double viscosity, const ops::Hyperviscosities &hyperviscosity,
-               ops::Interpolation interpolation, flow::TimeScheme scheme);
+               ops::Interpolation interpolation, flow::TimeScheme scheme,
+               std::shared_ptr<const grid::ProcessGrid> processes);
 
   void put_velocity(int i, const T *values) override;
   void get_velocity(int i, T *values) override;
@@ -32,6 +34,7 @@ private:
 
   device::Stream stream_; ///< first: the others end before it
   grid::Grid grid_;
+  grid::Box box_; ///< this rank's X pencil of the nodes
   Momentum<T> momentum_;
   Projection<T> projection_;
   Components<T> velocity_;

@@ -69,8 +69,13 @@ template <class T, int rows> struct IntegrateRows {
 
 template <class T>
 Momentum<T>::Momentum(const device::Stream &stream, const Grid &grid, double viscosity,
-                      const Hyperviscosities &hyperviscosity)
-    : stream_(stream), grid_(grid) {
+                      const Hyperviscosities &hyperviscosity, const Decomposition &nodes)
+    : stream_(stream), grid_(grid), nodes_(nodes.box(Pencil::x).count), z_nodes_(nodes.box(Pencil::z).count),
+      exchange_(stream, nodes) {
+  if (!exchange_.is_free()) {
+    z_velocity_ = components<T>(stream, z_nodes_.size());
+    z_part_ = components<T>(stream, z_nodes_.size());
+  }
   for (int d = 0; d < 3; ++d) {
     const flow::MomentumEquations normal = flow::momentum_equations(grid, d, viscosity, hyperviscosity[d], Parity::odd);
     const flow::MomentumEquations tangential =
@@ -92,15 +97,21 @@ template <class T> Convect<T> Momentum<T>::along(int d) const {
           slopes_[d].data()};
 }
 
+/// The z part, which begins the right-hand side.
+template <class T> void Momentum<T>::sweep_z(const Components<T> &u, const Components<T> &newest) {
+  const auto in = exchange_.move(Pencil::y, Pencil::z, pointers(u), pointers(z_velocity_));
+  const auto out = pointers(exchange_.is_free() ? newest : z_part_);
+  sweep_columns<T>(stream_, 2, z_nodes_, z_nodes_, along(2), {in[0], in[1], in[2]}, Store<T>{{out[0], out[1], out[2]}});
+  exchange_.move(Pencil::z, Pencil::y, out, pointers(newest));
+}
+
 template <class T>
 void Momentum<T>::advance(const flow::Stage &stage, double dt, const flow::SteadyForces &forces,
                           const Components<T> *force, Components<T> &u, Components<T> &newest,
-                          const std::array<const Components<T> *, 2> &past) const {
-  const Layout nodes(grid_.nodes);
-  const std::array<const T *, 3> in{u[0].data(), u[1].data(), u[2].data()};
-  sweep_columns(stream_, 2, nodes, nodes, along(2), in,
-                Store<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
-  sweep_columns(stream_, 1, nodes, nodes, along(1), in, Add<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
+                          const std::array<const Components<T> *, 2> &past) {
+  sweep_z(u, newest);
+  sweep_columns<T>(stream_, 1, nodes_, nodes_, along(1), {u[0].data(), u[1].data(), u[2].data()},
+                Add<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
   Integrate<T> finish{{newest[0].data(), newest[1].data(), newest[2].data()},
                       {u[0].data(), u[1].data(), u[2].data()},
                       {},
@@ -117,8 +128,8 @@ void Momentum<T>::advance(const flow::Stage &stage, double dt, const flow::Stead
   }
   with_rows(grid_.nodes[0], [&](auto rows) {
     using Body = IntegrateRows<T, rows>;
-    const int count = static_cast<int>(grid_.nodes[1] * grid_.nodes[2]), lines = Body::Lines::lines;
-    const Body body{{static_cast<int>(grid_.nodes[1]), count}, along(0), finish, nodes.row, nodes.plane};
+    const int count = static_cast<int>(nodes_.shape[1] * nodes_.shape[2]), lines = Body::Lines::lines;
+    const Body body{{static_cast<int>(grid_.nodes[1]), count}, along(0), finish, nodes_.row, nodes_.plane};
     device::launch<Body::Lines::threads>(stream_, {(count + lines - 1) / lines, 1}, Body::Lines::bytes, body);
   });
 }

@@ -1,48 +1,45 @@
 #pragma once
 
 #include <tailrace/device/array.hpp>
+#include <tailrace/gpu/device_exchange.hpp>
+#include <tailrace/gpu/mode_kernels.hpp>
 #include <tailrace/gpu/sweep.hpp>
 #include <tailrace/gpu/transform.hpp>
-#include <tailrace/ops/symbols.hpp>
 
 #include <array>
 
 namespace tailrace::gpu {
 
-/// What ops::Poisson solves, on a device: Fourier modes where periodic and cosines elsewhere; y may be stretched where
-/// x and z are periodic.
-///
-/// One transform of three dimensions serves all. The cosines of n values are the Fourier modes of the same values in
-/// another order, the even numbers first and then the odd ones backwards, turned by exp(-i pi k / 2n) (Makhoul 1980);
-/// modes k and n - k are combined while they are divided.
+/// What ops::Poisson solves, on the devices of slabs of ranks: Fourier modes where periodic and cosines elsewhere; y
+/// may be stretched where z is periodic. Values are transformed along z in Z pencils, then along x and y in planes.
 template <class T> class Poisson {
 public:
-  Poisson(const device::Stream &stream, const grid::Grid &grid, ops::Interpolation interpolation);
+  /// Collective.
+  Poisson(const device::Stream &stream, const grid::Grid &grid, ops::Interpolation interpolation,
+          std::shared_ptr<const grid::ProcessGrid> processes);
 
-  /// The cells: f before `solve`, and p after it, in rows that have room for their modes.
-  T *values() const { return has_cosines_ ? values_.data() : modes_.data(); }
-  const Layout &layout() const { return layout_; }
+  /// The cells of this rank's Z pencil: f before `solve`, and p after it.
+  T *values() const { return values_.data(); }
+  double seconds_of_exchange() const { return exchange_.seconds(); }
+  /// Collective.
   void solve();
 
-  /// Tables of a direction, in the memory of the device.
-  struct Direction {
-    int points;
-    bool cosine;
-    const T *wave, *transfer; ///< see ops::Symbols
-    const T *turn;            ///< of a cosine: exp(-i pi k / 2n), two values for each k
-  };
-
 private:
-  void solve_modes();
+  template <class V>
+  void reorder(const V *from, V *to, const grid::Index3 &points, const std::array<bool, 3> &cosine, bool back) const;
+  void solve_planes(Complex<T> *modes);
+  void solve_modes(Complex<T> *modes);
 
   const device::Stream &stream_;
-  Layout layout_; ///< of the cells
-  bool has_cosines_ = false;
+  grid::Box box_, planes_; ///< this rank's cells in the Z pencil, and its modes in the Y pencil
   T scale_;
-  std::array<device::Array<T>, 3> tables_; ///< wave, transfer, turn
-  std::array<Direction, 3> directions_;
-  device::Array<T> modes_;  ///< where the transforms are done
-  device::Array<T> values_; ///< in the order of the cells; only where there are cosines
+  std::array<device::Array<T>, 3> memory_; ///< of the tables
+  std::array<ModeTable<T>, 3> tables_;
+  DeviceExchange<Complex<T>> exchange_;
+  device::Array<T> values_, ordered_; ///< in the order of the cells, and of cosines along z
+  device::Array<Complex<T>> z_modes_; ///< in the Z pencil
+  device::Array<Complex<T>> y_modes_; ///< in the Y pencil, where that is another
+  device::Array<Complex<T>> planes_ordered_;
   std::unique_ptr<Transform<T>> transform_;
   device::Array<T> factors_; ///< only where y is stretched: see ops::ModeSystems
   int reach_ = 0;

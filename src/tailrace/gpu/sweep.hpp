@@ -9,14 +9,12 @@
 
 namespace tailrace::gpu {
 
-/// How a field lies in memory: x contiguous, rows and planes so many values apart.
+/// How a field lies in memory: x contiguous, without gaps.
 struct Layout {
   grid::Index3 shape;
-  std::int64_t row, plane;
-  /// Without gaps.
-  explicit Layout(const grid::Index3 &of) : Layout(of, of[0]) {}
-  Layout(const grid::Index3 &of, std::int64_t row_length) : shape(of), row(row_length), plane(row_length * of[1]) {}
-  std::int64_t size() const { return plane * shape[2]; }
+  std::int64_t row, plane; ///< values from row to row, and from plane to plane
+  explicit Layout(const grid::Index3 &of) : shape(of), row(of[0]), plane(of[0] * of[1]) {}
+  std::int64_t size() const { return grid::product(shape); }
 };
 
 // What is done with result k of a stage, which belongs to place `at` of the output.

@@ -48,6 +48,7 @@ public:
   Decomposition(std::shared_ptr<const ProcessGrid> processes, Index3 shape, bool may_be_empty = false);
 
   const ProcessGrid &processes() const { return *processes_; }
+  const std::shared_ptr<const ProcessGrid> &shared_processes() const { return processes_; }
   const Communicator &comm() const { return processes_->comm(); }
   const Index3 &shape() const { return shape_; }
   /// This rank's box in a pencil.

@@ -41,7 +41,7 @@ scheme = "ab3"
 dt = 0.02
 steps = 8
 [checkpoint]
-every = 4
+every = 2
 [[output]]
 name = "run"
 fields = ["ux", "uy", "uz", "pressure", "q"]
@@ -97,16 +97,19 @@ def test_what_a_caller_changes_goes_on() -> None:
 
 @needs_kernels
 def test_a_run_goes_on_from_one_to_the_other(tailrace: Kept, tmp_path: Path) -> None:
-    """From the processor to the device and back, with the right-hand sides of earlier steps; a line tells it."""
+    """From the device to the processor and back, on 3, 2 and 1 ranks, with the right-hand sides of earlier steps."""
     for name in ("whole", "parts"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "case.toml").write_text(VORTEX)
     tailrace(tmp_path / "whole", "run", "case.toml")
     parts = tmp_path / "parts"
-    tailrace(parts, "run", "case.toml", "--set", "time.steps=4", "--set", "numerics.device=gpu")
-    words = ("--resume", "--set", "time.steps=8", "--set", "numerics.device=cpu")
-    result = tailrace(parts, "run", "case.toml", *words)
+    tailrace(parts, "run", "case.toml", "--set", "time.steps=4", "--set", "numerics.device=gpu", ranks=3)
+    words = ("--resume", "--set", "time.steps=6", "--set", "numerics.device=cpu")
+    result = tailrace(parts, "run", "case.toml", *words, ranks=2)
     assert "numerics.device = cpu (before: gpu)" in result.text
+    words = ("--resume", "--set", "time.steps=8", "--set", "numerics.device=gpu")
+    result = tailrace(parts, "run", "case.toml", *words)
+    assert "numerics.device = gpu (before: cpu)" in result.text
     with tr.open(tmp_path / "whole" / "run.h5") as whole, tr.open(parts / "run.h5") as resumed:
         assert len(whole) == len(resumed) == 5
         assert resumed.verify() == []
