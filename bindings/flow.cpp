@@ -239,6 +239,9 @@ template <class T> void bind_measures(nb::class_<Flow<T>> &bound) {
             return adopt(std::move(out), count);
           },
           nb::arg("name"))
+      .def(
+          "rate", [](const Flow<T> &self) { return self.solver.rate(); }, nb::call_guard<nb::gil_scoped_release>(),
+          "The largest sum |u_d| / h_d of a node; infinite where one is not finite. Collective.")
       .def("find_bad_point",
            [](const Flow<T> &self) -> std::optional<std::pair<int, Index3>> {
              const auto bad = self.diagnostics.find_bad_point();

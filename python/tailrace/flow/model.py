@@ -6,8 +6,6 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tailrace.case.schedule import next_step
 from tailrace.core import Flow32, Flow64, InputError, ProcessGrid, can_share_memory, tune_process_grid
 from tailrace.fields.field import Field
@@ -252,20 +250,7 @@ class Model:
 
     def rate(self) -> float:
         """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite."""
-        velocity = [self.flow.velocity(i) for i in range(3)]
-        inverse = [
-            1 / np.array(self.grid.distances(d))[start : start + count]
-            for d, (start, count) in enumerate(zip(*self.box, strict=True))
-        ]
-        largest = 0.0
-        for k, planes in enumerate(zip(*velocity, strict=True)):  # the memory of a whole field is not needed
-            per_length = (inverse[0], inverse[1][:, None], inverse[2][k])
-            rate = sum(np.abs(plane, dtype=np.float64) * h for plane, h in zip(planes, per_length, strict=True))
-            peak = float(np.max(rate, initial=0))
-            largest = max(largest, math.inf if math.isnan(peak) else peak)
-        from mpi4py import MPI
-
-        return float(self.comm.allreduce(largest, op=MPI.MAX))
+        return float(self.flow.rate())
 
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, by the names of the columns of the time series.

@@ -39,6 +39,10 @@ public:
   virtual void shift(int i, T by) = 0;
   /// The sums of weights times values of component i along x, row by row.
   virtual std::vector<double> sums_of_rows(int i, const std::vector<double> &weights) = 0;
+  /// The largest `node_rate` of each row. `inverse`: 1 / h_d at this rank's nodes.
+  virtual std::vector<double> rates_of_rows(const std::array<std::vector<double>, 3> &inverse) = 0;
+  /// Seconds of transposes since the start.
+  virtual double seconds_of_exchange() const = 0;
 };
 
 } // namespace tailrace::flow

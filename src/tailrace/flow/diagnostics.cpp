@@ -112,7 +112,7 @@ template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
   const double across = mean(2), mixed = mean(3);
   const double dissipation = flow_.options().viscosity * (2 * mean(1) + across + 2 * mixed);
   const double laplacian = removed_[0] + removed_[1] + removed_[2];
-  return {0.5 * mean(0), dissipation, laplacian, 0.5 * across - mixed, flow_.max_divergence(), cfl(dt)};
+  return {0.5 * mean(0), dissipation, laplacian, 0.5 * across - mixed, flow_.max_divergence(), flow_.rate() * dt};
 }
 
 template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bool upper) {
@@ -139,25 +139,6 @@ template <class T> std::array<double, 3> Diagnostics<T>::mean_gradient(int d, bo
   ExactSum::combine(flow_.nodes().comm(), sums);
   const double all = sums[3].value();
   return {sums[0].value() / all, sums[1].value() / all, sums[2].value() / all};
-}
-
-template <class T> double Diagnostics<T>::cfl(double dt) {
-  const Box box = flow_.velocity(0).box();
-  std::array<std::vector<double>, 3> distances;
-  for (int d = 0; d < 3; ++d)
-    distances[d] = flow_.grid().distances(d);
-  double largest = 0;
-  std::int64_t p = 0;
-  for (std::int64_t k = box.start[2]; k < box.end(2); ++k)
-    for (std::int64_t j = box.start[1]; j < box.end(1); ++j)
-      for (std::int64_t i = box.start[0]; i < box.end(0); ++i, ++p) {
-        const Index3 node{i, j, k};
-        double sum = 0;
-        for (int d = 0; d < 3; ++d)
-          sum += std::fabs(static_cast<double>(flow_.velocity(d).data()[p])) / distances[d][node[d]];
-        largest = std::max(largest, sum * dt);
-      }
-  return flow_.nodes().comm().max(largest);
 }
 
 template <class T> void Diagnostics<T>::derive(const std::string &name, T *out) {
@@ -187,6 +168,8 @@ template <class T> void Diagnostics<T>::derive(const std::string &name, T *out) 
 }
 
 template <class T> std::optional<BadPoint> Diagnostics<T>::find_bad_point() const {
+  if (std::isfinite(flow_.rate()))
+    return std::nullopt;
   const Communicator &comm = flow_.nodes().comm();
   const Box box = flow_.velocity(0).box();
   std::int64_t found = -1;

@@ -70,7 +70,6 @@ private:
   double inside(const std::array<const T *, 3> &field) const;
   void differentiate(ops::Operators<T> &operators, ops::Operation operation, int component, grid::Buffer<T> *out);
   void differentiate_around_body(ops::Operation operation, int component, grid::Buffer<T> *out);
-  double cfl(double dt);
 
   NavierStokes<T> &flow_;
   ops::Operators<T> operators_;

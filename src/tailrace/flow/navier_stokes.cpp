@@ -102,13 +102,13 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     faces_.remember(velocity_);
     if (implicit_)
       implicit_->remember(velocity_);
-    const double before = workspace_->seconds;
+    const double before = seconds_of_transposes();
     {
       const Stopwatch watch(times_.pressure);
       remove_divergence();
       add_impulse(duration);
     }
-    times_.pressure -= workspace_->seconds - before;
+    times_.pressure -= seconds_of_transposes() - before;
     fetch_ends(1);
     faces_.keep_gradient(velocity_, duration);
     if (implicit_)
@@ -131,7 +131,7 @@ template <class T> void NavierStokes<T>::add_force() {
 
 /// u <- u + dt * sum of weights * right-hand sides.
 template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) {
-  const double before = workspace_->seconds;
+  const double before = seconds_of_transposes();
   {
     const Stopwatch watch(times_.convection);
     if (device_)
@@ -144,7 +144,7 @@ template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) 
     sweep_xy(stage, dt, rhs, true);
     diffuse(stage, dt, rhs, true);
   }
-  times_.convection -= workspace_->seconds - before;
+  times_.convection -= seconds_of_transposes() - before;
 }
 
 template <class T> std::array<T *, 3> NavierStokes<T>::pointers(Components &fields) {
@@ -372,7 +372,7 @@ template <class T> double NavierStokes<T>::max_divergence() {
 
 template <class T> FlowTimes NavierStokes<T>::times() const {
   FlowTimes times = times_;
-  times.transposes = workspace_->seconds;
+  times.transposes = seconds_of_transposes();
   return times;
 }
 

@@ -148,6 +148,8 @@ public:
   /// momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ, because each
   /// removes the rest of the divergence in the body, however short the stage. Collective.
   void mean_pressure(T *nodes);
+  /// The largest `node_rate`. Collective.
+  double rate() const;
   /// Largest |div u| on the cells, of a velocity that is zero in a body; infinite if it is not a number. Collective.
   double max_divergence();
 
@@ -161,9 +163,11 @@ private:
   void put_ends();
   double mean(int i) const;
   void shift(int i, T by);
+  std::array<std::vector<double>, 3> inverse_distances() const;
   void advance_on_device(const Stage &stage, double dt);
   void remove_divergence();
   void last_potential(T *cells);
+  double seconds_of_transposes() const { return workspace_->seconds + (device_ ? device_->seconds_of_exchange() : 0); }
   void find_mean();
   SteadyForces steady_forces() const { return {options_.acceleration, options_.coriolis, options_.linear, mean_}; }
   void advance(const Stage &stage, double dt);

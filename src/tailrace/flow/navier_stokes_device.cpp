@@ -1,7 +1,10 @@
 #include <tailrace/flow/navier_stokes.hpp>
+#include <tailrace/flow/node_rate.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 // Where a device computes the stages.
 
@@ -72,6 +75,34 @@ template <class T> double NavierStokes<T>::mean(int i) const {
                       [&](std::int64_t y, std::int64_t z) { return sums[static_cast<std::size_t>(y + rows * z)]; });
 }
 
+/// 1 / h_d at this rank's nodes.
+template <class T> std::array<std::vector<double>, 3> NavierStokes<T>::inverse_distances() const {
+  const Box box = nodes_.decomposition().box(Pencil::x);
+  std::array<std::vector<double>, 3> inverse;
+  for (int d = 0; d < 3; ++d) {
+    const std::vector<double> distances = grid_.distances(d);
+    for (std::int64_t node = box.start[d]; node < box.end(d); ++node)
+      inverse[static_cast<std::size_t>(d)].push_back(1 / distances[static_cast<std::size_t>(node)]);
+  }
+  return inverse;
+}
+
+template <class T> double NavierStokes<T>::rate() const {
+  const auto inverse = inverse_distances();
+  double largest = 0;
+  if (velocity_here_) {
+    const T *x = velocity_[0].data(), *y = velocity_[1].data(), *z = velocity_[2].data();
+    for (const double inverse_z : inverse[2])
+      for (const double inverse_y : inverse[1])
+        for (const double inverse_x : inverse[0])
+          largest = std::max(largest, node_rate(*x++, *y++, *z++, inverse_x, inverse_y, inverse_z));
+  } else {
+    for (const double of_row : device_->rates_of_rows(inverse))
+      largest = std::max(largest, of_row);
+  }
+  return nodes_.decomposition().comm().max(largest);
+}
+
 template <class T> void NavierStokes<T>::shift(int i, T by) {
   if (!velocity_here_)
     return device_->shift(i, by);
@@ -93,6 +124,8 @@ template void NavierStokes<float>::refuse_on_device(const char *) const;
 template void NavierStokes<float>::fetch_ends(int);
 template void NavierStokes<float>::put_ends();
 template double NavierStokes<float>::mean(int) const;
+template std::array<std::vector<double>, 3> NavierStokes<float>::inverse_distances() const;
+template double NavierStokes<float>::rate() const;
 template void NavierStokes<float>::shift(int, float);
 template void NavierStokes<float>::advance_on_device(const Stage &, double);
 template void NavierStokes<float>::remove_divergence();
@@ -103,6 +136,8 @@ template void NavierStokes<double>::refuse_on_device(const char *) const;
 template void NavierStokes<double>::fetch_ends(int);
 template void NavierStokes<double>::put_ends();
 template double NavierStokes<double>::mean(int) const;
+template std::array<std::vector<double>, 3> NavierStokes<double>::inverse_distances() const;
+template double NavierStokes<double>::rate() const;
 template void NavierStokes<double>::shift(int, double);
 template void NavierStokes<double>::advance_on_device(const Stage &, double);
 template void NavierStokes<double>::remove_divergence();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/device/launch.hpp>
+#include <tailrace/flow/node_rate.hpp>
 #include <tailrace/grid/grid.hpp>
 
 // Small kernels on whole fields, or on the planes at their ends.
@@ -79,30 +80,30 @@ template <class T> struct AddToAll {
   }
 };
 
-/// A warp has a row: each lane adds up its share, and the lanes add up those in pairs.
-template <class T> struct SumRows {
-  const T *field;
-  const double *weights;
+/// A warp has a row: each lane joins the values of its share, and then those of the other lanes in pairs.
+template <class Value, class Join> struct ReduceRows {
+  Value value;
+  Join join;
   int points, rows;
-  double *sums;
+  double *found;
   TAILRACE_LANES void operator()(device::Place place, void *) const {
     ops::Block<threads>::each_warp([&](int warp) {
       const int row = place.x * ops::Block<threads>::warps + warp;
       if (row >= rows)
         return;
-      ops::PerLane<double> sum;
+      ops::PerLane<double> all;
       ops::Warp::each([&](int lane) {
-        sum[lane] = 0;
+        all[lane] = 0;
         for (int i = lane; i < points; i += ops::warp_lanes)
-          sum[lane] += weights[i] * static_cast<double>(field[std::int64_t{row} * points + i]);
+          all[lane] = join(all[lane], value(row, i));
       });
       for (int by = ops::warp_lanes / 2; by > 0; by /= 2) {
-        const ops::PerLane<double> other = ops::Warp::rotate(sum, by);
-        ops::Warp::each([&](int lane) { sum[lane] += other[lane]; });
+        const ops::PerLane<double> other = ops::Warp::rotate(all, by);
+        ops::Warp::each([&](int lane) { all[lane] = join(all[lane], other[lane]); });
       }
       ops::Warp::each([&](int lane) {
         if (lane == 0)
-          sums[row] = sum[lane];
+          found[row] = all[lane];
       });
     });
   }
@@ -119,12 +120,43 @@ template <class T> void add_to_all(const device::Stream &stream, T *field, std::
   device::launch<detail::threads>(stream, {blocks, 1}, 0, detail::AddToAll<T>{field, by, size});
 }
 
-/// sums[row] = the sum of weights times the values of a row.
-template <class T>
-void sum_rows(const device::Stream &stream, const T *field, const double *weights, int points, int rows, double *sums) {
+struct Plus {
+  TAILRACE_LANES double operator()(double a, double b) const { return a + b; }
+};
+struct Larger {
+  TAILRACE_LANES double operator()(double a, double b) const { return a < b ? b : a; }
+};
+
+/// A weight of the place in x times the value there.
+template <class T> struct Weighted {
+  const T *field;
+  const double *weights;
+  std::int64_t points;
+  TAILRACE_LANES double operator()(int row, int i) const {
+    return weights[i] * static_cast<double>(field[row * points + i]);
+  }
+};
+
+/// See flow::node_rate; x, y, z: the inverse distances.
+template <class T> struct Rate {
+  const T *velocity[3];
+  const double *x, *y, *z;
+  std::int64_t points;
+  int rows_of_plane;
+  TAILRACE_LANES double operator()(int row, int i) const {
+    const std::int64_t at = row * points + i;
+    return flow::node_rate(velocity[0][at], velocity[1][at], velocity[2][at], x[i], y[row % rows_of_plane],
+                           z[row / rows_of_plane]);
+  }
+};
+
+/// found[row] = the values of a row, joined, beginning with 0.
+template <class Value, class Join>
+void reduce_rows(const device::Stream &stream, int points, int rows, const Value &value, const Join &join,
+                 double *found) {
   constexpr int warps = ops::Block<detail::threads>::warps;
   device::launch<detail::threads>(stream, {(rows + warps - 1) / warps, 1}, 0,
-                                  detail::SumRows<T>{field, weights, points, rows, sums});
+                                  detail::ReduceRows<Value, Join>{value, join, points, rows, found});
 }
 
 } // namespace tailrace::gpu

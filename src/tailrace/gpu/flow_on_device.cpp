@@ -88,15 +88,33 @@ template <class T> void FlowOnDevice<T>::shift(int i, T by) {
   add_to_all(stream_, velocity_[i].data(), velocity_[i].size(), by);
 }
 
+/// A number of each row of this rank.
+template <class T>
+template <class Value, class Join>
+std::vector<double> FlowOnDevice<T>::of_rows(const Value &value, const Join &join) {
+  const std::int64_t rows = box_.count[1] * box_.count[2];
+  const device::Array<double> found(stream_, rows);
+  reduce_rows(stream_, static_cast<int>(box_.count[0]), static_cast<int>(rows), value, join, found.data());
+  std::vector<double> on_host(static_cast<std::size_t>(rows));
+  found.get(stream_, on_host.data());
+  return on_host;
+}
+
 template <class T> std::vector<double> FlowOnDevice<T>::sums_of_rows(int i, const std::vector<double> &weights) {
   const device::Array<double> factors(stream_, weights);
-  const std::int64_t rows = box_.count[1] * box_.count[2];
-  const device::Array<double> sums(stream_, rows);
-  sum_rows(stream_, velocity_[i].data(), factors.data(), static_cast<int>(box_.count[0]), static_cast<int>(rows),
-           sums.data());
-  std::vector<double> found(static_cast<std::size_t>(rows));
-  sums.get(stream_, found.data());
-  return found;
+  return of_rows(Weighted<T>{velocity_[i].data(), factors.data(), box_.count[0]}, Plus{});
+}
+
+template <class T>
+std::vector<double> FlowOnDevice<T>::rates_of_rows(const std::array<std::vector<double>, 3> &inverse) {
+  const device::Array<double> x(stream_, inverse[0]), y(stream_, inverse[1]), z(stream_, inverse[2]);
+  return of_rows(Rate<T>{{velocity_[0].data(), velocity_[1].data(), velocity_[2].data()},
+                         x.data(),
+                         y.data(),
+                         z.data(),
+                         box_.count[0],
+                         static_cast<int>(box_.count[1])},
+                 Larger{});
 }
 
 template class FlowOnDevice<float>;

@@ -27,10 +27,15 @@ public:
   void get_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) override;
   void shift(int i, T by) override;
   std::vector<double> sums_of_rows(int i, const std::vector<double> &weights) override;
+  std::vector<double> rates_of_rows(const std::array<std::vector<double>, 3> &inverse) override;
+  double seconds_of_exchange() const override {
+    return momentum_.seconds_of_exchange() + projection_.seconds_of_exchange();
+  }
 
 private:
   Components<T> &history(int age);
   void clear_normal_velocity();
+  template <class Value, class Join> std::vector<double> of_rows(const Value &value, const Join &join);
 
   device::Stream stream_; ///< first: the others end before it
   grid::Grid grid_;

@@ -111,7 +111,7 @@ void Momentum<T>::advance(const flow::Stage &stage, double dt, const flow::Stead
                           const std::array<const Components<T> *, 2> &past) {
   sweep_z(u, newest);
   sweep_columns<T>(stream_, 1, nodes_, nodes_, along(1), {u[0].data(), u[1].data(), u[2].data()},
-                Add<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
+                   Add<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
   Integrate<T> finish{{newest[0].data(), newest[1].data(), newest[2].data()},
                       {u[0].data(), u[1].data(), u[2].data()},
                       {},

@@ -306,6 +306,24 @@ TEST_F(FlowOnDevice, KeepsAFlowRate) {
   EXPECT_LE(apart<double>(expected, found), 1e-12);
 }
 
+TEST_F(FlowOnDevice, RateIsThatOfTheProcessorAndInfiniteWithoutANumber) {
+  const Grid grid({20, 33, 18}, {2.0, 1.5, 1.8},
+                  std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::free_slip});
+  const Wanted wanted{grid, {0.003}};
+  Computed<double> expected(wanted, false), found(wanted, true);
+  for (NavierStokes<double> *flow : {&expected, &found})
+    flow->step(0.005);
+  EXPECT_NEAR(found.rate() / expected.rate(), 1, 1e-12);
+  EXPECT_GT(found.rate(), 1);
+  for (NavierStokes<double> *flow : {&expected, &found}) {
+    if (world().rank() == world().size() - 1)
+      flow->velocity(2).data()[41] = NAN;
+    EXPECT_EQ(flow->rate(), INFINITY);
+    flow->step(0.005);
+    EXPECT_EQ(flow->rate(), INFINITY);
+  }
+}
+
 TEST_F(FlowOnDevice, RefusesWhatItDoesNotComputeYet) {
   using enum Boundary;
   const auto refuses = [](const Grid &grid, const FlowOptions &options, const std::string &what) {

@@ -96,6 +96,14 @@ class SolverBench(Bench):
     """
 
     name = "solver"
+    devices: Annotated[
+        list[str],
+        typer.Option(
+            "--device",
+            metavar="NAME",
+            help="cpu, or gpu: a device for each rank; repeatable, then they take turns. By default cpu.",
+        ),
+    ] = field(default_factory=list)
     flows: Annotated[
         list[str],
         typer.Option(
@@ -115,10 +123,10 @@ class SolverBench(Bench):
         from ..ranks.job import Job
         from .flow import flow_of
         from .rounds import ComputeSetting, checked_transposes
-        from .steps import SolverProgram
+        from .steps import SolverProgram, ways_of
 
         check_precision(self.precision)
-        transposes = checked_transposes(self.transposes)
+        ways = ways_of(self.devices, checked_transposes(self.transposes))
         kinds = [flow_of(text) for text in self.flows or ("periodic", "free-slip")]
         jobs = []
         for ranks in self.sizes.counts(started):
@@ -127,7 +135,7 @@ class SolverBench(Bench):
                 for kind in kinds
                 for shape in shapes_on(self.sizes, ranks)
             ]
-            jobs.append(Job(ranks, SolverProgram(tuple(pairs), transposes, self.rhythm), directories))
+            jobs.append(Job(ranks, SolverProgram(tuple(pairs), ways, self.rhythm), directories))
         return jobs
 
 

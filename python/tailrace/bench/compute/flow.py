@@ -12,6 +12,7 @@ from tailrace.core import Flow32, Flow64, FlowOptions, Grid, InputError, Process
 from tailrace.flow.initial.ready import taylor_green
 from tailrace.flow.initial.values import evaluate
 from tailrace.grids import Triple, triple
+from tailrace.parallel import agree
 
 from ..output.peak import Peak
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 BOXES = ("periodic", "free-slip")
 CHANNELS = ("channel", "stretched")
+GPU = "gpu"  # the way of computing steps on devices
 _CFL = 0.05  # the velocity is 1 at most: small enough for the nodes at the walls of a stretched channel
 
 
@@ -85,13 +87,13 @@ def flow_of(text: str) -> FlowKind:
 class MadeFlow:
     """A flow that is ready to step. Its first step is done, which touches all memory and makes the plans. Collective.
 
-    :param transpose: how data move between ranks; "auto": the fastest variant, measured.
+    :param way: how data move between ranks; "auto": the fastest variant, measured; `GPU`: a device computes.
     """
 
-    def __init__(self, kind: FlowKind, setting: ComputeSetting, comm: MPI.Comm, transpose: str) -> None:
+    def __init__(self, kind: FlowKind, setting: ComputeSetting, comm: MPI.Comm, way: str) -> None:
         self._setting, self._comm = setting, comm
         with Peak() as peak:
-            self._make(kind, transpose)
+            self._make(kind, way)
             self.step()
             comm.barrier()  # a rank shares memory with others that touch it later
         size = comm.allreduce(float(peak.private + peak.part))
@@ -101,13 +103,16 @@ class MadeFlow:
             "cols": float(self._cols),
         }
 
-    def _make(self, kind: FlowKind, transpose: str) -> None:
+    def _make(self, kind: FlowKind, way: str) -> None:
         comm = self._comm
         grid = kind.grid(self._setting.shape)
-        self._rows, self._cols, method, _ = tune_process_grid(comm.py2f(), grid.nodes, 0, 0, transpose)[0]
+        rows, transpose = (1, "alltoall") if way == GPU else (0, way)
+        self._rows, self._cols, method, _ = tune_process_grid(comm.py2f(), grid.nodes, rows, 0, transpose)[0]
         make = Flow32 if self._setting.precision == "float32" else Flow64
         processes = ProcessGrid(comm.py2f(), self._rows, self._cols)
         self.core: Any = make(grid, processes, kind.options(grid), method)
+        if way == GPU:
+            agree(comm, self.core.accelerate)
         self._dt = _CFL * min(min(grid.distances(d)) for d in range(3))
         self._length = grid.lengths[0]
         if kind.name in BOXES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from ..ranks.events import Emit
 from ..ranks.job import Job
 from ..ranks.round_robin import RoundRobin
 from ..ranks.timing import Together
-from .flow import FlowKind, MadeFlow
+from .flow import GPU, FlowKind, MadeFlow
 from .rounds import INDEPENDENT, ComputeRounds, ComputeSetting, Timed, Variants
 
 if TYPE_CHECKING:
@@ -22,25 +23,37 @@ if TYPE_CHECKING:
 STEP = "step"
 
 
+def ways_of(devices: Sequence[str], transposes: tuple[str, ...]) -> tuple[str, ...]:
+    """How steps are computed: by the processor with each way of transposing, and by a device.
+
+    :raises ValueError: a device has another name than cpu or gpu.
+    """
+    for name in devices:
+        if name not in ("cpu", GPU):
+            raise ValueError(f"--device {name}: expected cpu or {GPU}")
+    on_cpu = transposes if not devices or "cpu" in devices else ()
+    return (*on_cpu, *((GPU,) if GPU in devices else ()))
+
+
 @dataclass(frozen=True)
 class SolverProgram:
     """The benchmark of the solver on one number of ranks."""
 
     settings: tuple[tuple[FlowKind, ComputeSetting], ...]
-    transposes: tuple[str, ...]
+    ways: tuple[str, ...]  # see `ways_of`
     rhythm: RoundOptions
 
     @property
     def tasks(self) -> int:
         """The number of tasks of all settings; see `job.RankProgram`."""
         limits = sum(3 if setting.ranks > 1 else 2 for _, setting in self.settings)
-        return (self.rhythm.rounds + 1) * (len(self.transposes) * len(self.settings) + limits)
+        return (self.rhythm.rounds + 1) * (len(self.ways) * len(self.settings) + limits)
 
     def run(self, comm: MPI.Comm, job: Job, emit: Emit) -> None:
         """Measure all settings. Collective."""
         for number, (kind, setting) in enumerate(self.settings):
             rounds = SolverRounds(comm, setting, RoundRobin(job, number, emit), kind)
-            rounds.round_robin.run(rounds.variants(self.transposes), self.rhythm)
+            rounds.round_robin.run(rounds.variants(self.ways), self.rhythm)
 
 
 class SolverRounds(ComputeRounds):
@@ -51,13 +64,13 @@ class SolverRounds(ComputeRounds):
         self._kind = kind
         self._made: dict[str, MadeFlow] = {}
 
-    def variants(self, transposes: tuple[str, ...]) -> Variants:
-        """The flow with each way of transposing, and the limits. Collective."""
+    def variants(self, ways: tuple[str, ...]) -> Variants:
+        """The flow in each way, and the limits. Collective."""
         found = self.memory_limits()
         variables = 3 + self._kind.scalars
-        for transpose in transposes:
-            cell = self.setting.cell(STEP, transpose, variables=variables)
-            found[transpose] = partial(self.measure, cell, partial(self._step, transpose), 0)
+        for way in ways:
+            cell = self.setting.cell(STEP, way, variables=variables)
+            found[way] = partial(self.measure, cell, partial(self._step, way), 0)
         if self.comm.size > 1 and self.has_room(self._least()):
             alone = self.setting.cell(STEP, INDEPENDENT, "limit", variables)
             found[INDEPENDENT] = partial(self.measure, alone, self._apart, 0)
@@ -69,10 +82,10 @@ class SolverRounds(ComputeRounds):
         three = make.least_bytes_per_node("rk3")
         return three + three // 3 * self._kind.scalars
 
-    def _step(self, transpose: str) -> Timed:
-        if transpose not in self._made:
-            self._made[transpose] = MadeFlow(self._kind, self.setting, self.comm, transpose)
-        flow = self._made[transpose]
+    def _step(self, way: str) -> Timed:
+        if way not in self._made:
+            self._made[way] = MadeFlow(self._kind, self.setting, self.comm, way)
+        flow = self._made[way]
         clock = Together(self.comm)
         clock.start()
         clock.marks.phases |= flow.step()
