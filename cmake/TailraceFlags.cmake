@@ -6,7 +6,7 @@ include(CheckCXXSourceCompiles)
 set(TAILRACE_ARCH_FLAGS "")
 add_library(tailrace_flags INTERFACE)
 target_compile_options(tailrace_flags INTERFACE
-  -Wall -Wextra
+  "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Wall;-Wextra>"
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow>"
   "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>"
   # These two options let the compiler vectorise square roots and conditional assignments. -ffast-math is not used:
@@ -14,7 +14,8 @@ target_compile_options(tailrace_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>")
 
 if(TAILRACE_WERROR)
-  target_compile_options(tailrace_flags INTERFACE -Werror)
+  target_compile_options(tailrace_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>" "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Werror>")
 endif()
 
 if(NOT TAILRACE_ARCH STREQUAL "generic")

@@ -16,9 +16,19 @@ elseif(TAILRACE_GPU STREQUAL "CUDA")
       "configure with -DTAILRACE_GPU=OFF.")
   endif()
   enable_language(CUDA)
-  set(CMAKE_CUDA_STANDARD 20)
-  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-  find_package(CUDAToolkit 12.1 REQUIRED) # kernels have more than 4 KB of parameters from there on
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # of nvcc 12 and later, which older CMake does not know
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.1)
+    message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old for TAILRACE_GPU=CUDA. To fix this, load CUDA 12.1 or later.")
+  endif()
+  # Not find_package(CUDAToolkit): that of older CMake does not find CUDA 13.
+  find_library(TAILRACE_CUFFT cufft HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} ${CMAKE_CUDA_HOST_IMPLICIT_LINK_DIRECTORIES})
+  if(NOT TAILRACE_CUFFT)
+    message(FATAL_ERROR "There is no libcufft beside ${CMAKE_CUDA_COMPILER}. To fix this, install cuFFT, or give its path with "
+      "-DTAILRACE_CUFFT=...")
+  endif()
 else()
   message(FATAL_ERROR "TAILRACE_GPU=${TAILRACE_GPU} is unknown. To fix this, choose OFF, HOST or CUDA.")
 endif()

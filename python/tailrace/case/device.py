@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .case import Case
+    from .flow_sections import GridSection
+    from .sections import NumericsSection
 
 
-def not_on_device(case: Case) -> Iterator[tuple[str, str]]:
-    """Key and reason of what in the case does not go with a device. Local."""
-    if case.numerics.device == "cpu":
+def not_on_device(
+    grid: GridSection, numerics: NumericsSection, others: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
+    """Key and reason of what in a case does not go with a device. Local.
+
+    :param others: by its key, what of other sections does not, where it is true.
+    """
+    if numerics.device == "cpu":
         return
-    grid, numerics = case.grid, case.numerics
     found = {
         "grid.stretching where z is not periodic": grid.stretching and grid.sides[2] != "periodic",
-        "parallel.rows": case.parallel.rows > 1,
-        "body": case.body,
-        "scalar": case.scalar,
         "numerics.implicit_y": numerics.implicit_y,
         "numerics.eddy_viscosity": numerics.eddy_viscosity,
         "numerics.wall_divergence": numerics.wall_divergence != "mirrored",
+        **others,
     }
     for key, value in found.items():
         if value:

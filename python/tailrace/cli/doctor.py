@@ -107,6 +107,7 @@ def library_findings(info: Mapping[str, str]) -> list[Finding]:
             findings[-1] = Finding(name, found, "note", "engine adios_hdf5 needs a parallel one; all others do not")
     findings.append(_fortran_module(info.get("fortran", "")))
     findings.append(_vector_units(info.get("simd", "unknown")))
+    findings.append(_gpu(info.get("gpu", "off")))
     return findings
 
 
@@ -115,6 +116,22 @@ def _fortran_module(compiler: str) -> Finding:
         return Finding("Fortran module", f"{compiler}; tailrace flags fortran")
     remedy = "programs in Fortran need it: install a compiler (Debian: gfortran) and build again"
     return Finding("Fortran module", "not built in", "note", remedy)
+
+
+def _gpu(built: str) -> Finding:
+    """What computes the steps of a case with numerics.device = "gpu".
+
+    :param built: for what the kernels were compiled: off, host or cuda.
+    """
+    if built != "cuda":
+        found = "not built in" if built == "off" else "kernels for tests only, on the processor"
+        return Finding("GPU", f"{found} (-DTAILRACE_GPU=CUDA)")
+    from tailrace.core import InputError, device_name
+
+    try:
+        return Finding("GPU", device_name())
+    except InputError as error:
+        return Finding("GPU", "built in, but there is no device here", "note", str(error))
 
 
 # Width in bits of the vector registers that a flag of /proc/cpuinfo stands for, the widest first.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tailrace/device/stream.hpp>
-#include <tailrace/ops/lanes/block.hpp>
+#include <tailrace/ops/lanes/thread_block.hpp>
 
 #include <cstdint>
 #include <limits>

@@ -18,13 +18,20 @@ void check(cudaError_t error, const char *what) {
     throw std::runtime_error("the device could not " + std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-Stream::Stream(int rank) {
+namespace {
+/// How many devices this process sees. Throws InputError where there are none.
+int count_devices() {
   int devices = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&devices); error != cudaSuccess || devices == 0)
     throw InputError("this process has no device (" +
                      std::string(error == cudaSuccess ? "none is listed" : cudaGetErrorString(error)) +
                      "); run where nvidia-smi lists one, or compute on the processor (numerics.device = \"cpu\")");
-  check(cudaSetDevice(rank % devices), "be chosen");
+  return devices;
+}
+} // namespace
+
+Stream::Stream(int rank) {
+  check(cudaSetDevice(rank % count_devices()), "be chosen");
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
   handle_ = stream;
@@ -35,6 +42,7 @@ Stream::~Stream() { cudaStreamDestroy(static_cast<cudaStream_t>(handle_)); }
 void Stream::wait() const { check(cudaStreamSynchronize(static_cast<cudaStream_t>(handle_)), "finish its work"); }
 
 std::string name() {
+  count_devices();
   int device = 0;
   cudaDeviceProp properties{};
   check(cudaGetDevice(&device), "be found");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/steady_force.hpp>
+#include <tailrace/flow/equations/steady_force.hpp>
 #include <tailrace/flow/time_integration.hpp>
 
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tailrace/flow/flow_equations.hpp>
+#include <tailrace/flow/equations/flow_equations.hpp>
 #include <tailrace/flow/solid_lines.hpp>
 
 namespace tailrace::flow {

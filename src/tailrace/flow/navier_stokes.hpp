@@ -5,11 +5,11 @@
 #include <tailrace/flow/boundary_faces.hpp>
 #include <tailrace/flow/convection_diffusion.hpp>
 #include <tailrace/flow/eddy_viscosity.hpp>
+#include <tailrace/flow/equations/steady_force.hpp>
 #include <tailrace/flow/flow_rate.hpp>
 #include <tailrace/flow/implicit_diffusion.hpp>
 #include <tailrace/flow/projection.hpp>
 #include <tailrace/flow/scalar.hpp>
-#include <tailrace/flow/steady_force.hpp>
 #include <tailrace/flow/time_integration.hpp>
 
 #include <functional>

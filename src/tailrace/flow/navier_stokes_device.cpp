@@ -1,5 +1,5 @@
+#include <tailrace/flow/equations/node_rate.hpp>
 #include <tailrace/flow/navier_stokes.hpp>
-#include <tailrace/flow/node_rate.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>

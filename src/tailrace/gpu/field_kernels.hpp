@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tailrace/device/launch.hpp>
-#include <tailrace/flow/node_rate.hpp>
+#include <tailrace/flow/equations/node_rate.hpp>
 #include <tailrace/grid/grid.hpp>
 
 // Small kernels on whole fields, or on the planes at their ends.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tailrace/flow/accelerator.hpp>
-#include <tailrace/gpu/projection.hpp>
+#include <tailrace/gpu/device_projection.hpp>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <tailrace/flow/flow_equations.hpp>
-#include <tailrace/flow/steady_force.hpp>
+#include <tailrace/flow/equations/flow_equations.hpp>
+#include <tailrace/flow/equations/steady_force.hpp>
 #include <tailrace/flow/time_integration.hpp>
 #include <tailrace/gpu/device_exchange.hpp>
 #include <tailrace/gpu/systems.hpp>

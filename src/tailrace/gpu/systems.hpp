@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tailrace/device/array.hpp>
-#include <tailrace/gpu/sweep.hpp>
+#include <tailrace/gpu/lane_sweep.hpp>
 
 #include <algorithm>
 #include <vector>

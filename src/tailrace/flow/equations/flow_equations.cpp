@@ -1,4 +1,4 @@
-#include <tailrace/flow/flow_equations.hpp>
+#include <tailrace/flow/equations/flow_equations.hpp>
 
 namespace tailrace::flow {
 

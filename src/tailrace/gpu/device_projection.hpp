@@ -1,8 +1,8 @@
 #pragma once
 
-#include <tailrace/flow/flow_equations.hpp>
+#include <tailrace/flow/equations/flow_equations.hpp>
+#include <tailrace/gpu/device_poisson.hpp>
 #include <tailrace/gpu/momentum.hpp>
-#include <tailrace/gpu/poisson.hpp>
 
 #include <array>
 

@@ -2,8 +2,8 @@
 
 #include <tailrace/device/array.hpp>
 #include <tailrace/gpu/device_exchange.hpp>
+#include <tailrace/gpu/lane_sweep.hpp>
 #include <tailrace/gpu/mode_kernels.hpp>
-#include <tailrace/gpu/sweep.hpp>
 #include <tailrace/gpu/transform.hpp>
 
 #include <array>

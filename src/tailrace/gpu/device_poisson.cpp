@@ -1,4 +1,4 @@
-#include <tailrace/gpu/poisson.hpp>
+#include <tailrace/gpu/device_poisson.hpp>
 
 #include <tailrace/gpu/coupled_factors.hpp>
 

@@ -1,4 +1,4 @@
-#include <tailrace/gpu/projection.hpp>
+#include <tailrace/gpu/device_projection.hpp>
 
 namespace tailrace::gpu {
 
