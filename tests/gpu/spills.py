@@ -1,4 +1,4 @@
-"""Read what ptxas says about kernels (-Xptxas -v) and tell those that keep values in memory; ends with 1 if one does."""
+"""Read what ptxas says of kernels (-Xptxas -v), tell those that keep values in memory; end with 1 if one does."""
 
 from __future__ import annotations
 

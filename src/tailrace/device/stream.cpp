@@ -34,12 +34,10 @@ Stream::Stream(int rank) {
   check(cudaSetDevice(rank % count_devices()), "be chosen");
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
-  handle_ = stream;
+  handle_ = {stream, [](void *made) { cudaStreamDestroy(static_cast<cudaStream_t>(made)); }};
 }
 
-Stream::~Stream() { cudaStreamDestroy(static_cast<cudaStream_t>(handle_)); }
-
-void Stream::wait() const { check(cudaStreamSynchronize(static_cast<cudaStream_t>(handle_)), "finish its work"); }
+void Stream::wait() const { check(cudaStreamSynchronize(static_cast<cudaStream_t>(handle())), "finish its work"); }
 
 std::string name() {
   count_devices();
@@ -85,7 +83,6 @@ void clear(const Stream &stream, void *memory, std::size_t bytes) {
 #else
 
 Stream::Stream(int) {}
-Stream::~Stream() = default;
 void Stream::wait() const {}
 
 std::string name() { return "the processor in place of a device (for tests)"; }

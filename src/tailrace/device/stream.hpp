@@ -11,17 +11,14 @@ class Stream {
 public:
   /// On device number `rank` of this machine, counted round. Throws InputError where this process has no device.
   explicit Stream(int rank);
-  ~Stream();
-  Stream(const Stream &) = delete;
-  Stream &operator=(const Stream &) = delete;
 
   /// Waits until all of it is done. Throws std::runtime_error if any of it has failed.
   void wait() const;
   /// What the device calls a stream.
-  void *handle() const { return handle_; }
+  void *handle() const { return handle_.get(); }
 
 private:
-  void *handle_ = nullptr;
+  std::shared_ptr<void> handle_;
 };
 
 /// The name of the device of this process, for its messages.

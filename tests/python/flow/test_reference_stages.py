@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,11 +34,19 @@ def uniform() -> CoreFlow:
     return flow
 
 
-def walls() -> CoreFlow:
-    return CoreFlow(NODES, (5.0, 2.0, 2.2), CHANNEL, VISCOSITY, stretching=("walls", 0.4), flow_rate=(0, 2 / 3))
+def walls(*, on_device: bool = False) -> CoreFlow:
+    return CoreFlow(
+        NODES,
+        (5.0, 2.0, 2.2),
+        CHANNEL,
+        VISCOSITY,
+        stretching=("walls", 0.4),
+        flow_rate=(0, 2 / 3),
+        on_device=on_device,
+    )
 
 
-def bottom() -> CoreFlow:
+def bottom(*, on_device: bool = False) -> CoreFlow:
     """Of the run with the two entries of the reference's Poisson solver corrected."""
     return CoreFlow(
         NODES,
@@ -47,12 +56,19 @@ def bottom() -> CoreFlow:
         stretching=("bottom", 0.4),
         hyperviscosity=(4.0, 0.44),
         flow_rate=(0, 2 / 3),
+        on_device=on_device,
     )
 
 
-def centre() -> CoreFlow:
+def centre(*, on_device: bool = False) -> CoreFlow:
     return CoreFlow(
-        NODES, (7.0, 8.0, 3.0), FREE_SLIP, VISCOSITY, stretching=("centre", 0.6), hyperviscosity=(4.0, 0.44)
+        NODES,
+        (7.0, 8.0, 3.0),
+        FREE_SLIP,
+        VISCOSITY,
+        stretching=("centre", 0.6),
+        hyperviscosity=(4.0, 0.44),
+        on_device=on_device,
     )
 
 
@@ -91,10 +107,24 @@ def worst(found: Array, expected: Array) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
+ON_DEVICE = [
+    (f"{name}-device", partial(make, on_device=True))
+    for name, make in (("stage_s1", centre), ("stage_s2", walls), ("stage_s3", bottom))
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "make"), [("stage_u", uniform), ("stage_s1", centre), ("stage_s2", walls), ("stage_s3", bottom)]
+    ("case", "make"),
+    [
+        ("stage_u", uniform),
+        ("stage_s1", centre),
+        ("stage_s2", walls),
+        ("stage_s3", bottom),
+        *(ON_DEVICE if _core.build_info()["gpu"] != "off" else []),
+    ],
 )
-def test_every_stage(name: str, make: Callable[[], CoreFlow]) -> None:
+def test_every_stage(case: str, make: Callable[[], CoreFlow]) -> None:
+    name = case.removesuffix("-device")
     dump, flow = Dump(name), make()
     start = dump.nodes("init.bin")
     flow.set(*start[:3])

@@ -46,6 +46,7 @@ class CoreFlow:
         scheme: str = "rk3",
         scalars: Sequence[_core.ScalarOptions] = (),
         single: bool = False,
+        on_device: bool = False,
         **options: Any,
     ) -> None:
         self.grid = _core.Grid(nodes, lengths, tuple(boundaries), *stretching)
@@ -65,6 +66,8 @@ class CoreFlow:
         processes = _core.ProcessGrid(MPI.COMM_SELF.py2f(), 1, 1)
         kind = _core.Flow32 if single else _core.Flow64
         self.core = kind(self.grid, processes, chosen, "alltoall")
+        if on_device:
+            self.core.accelerate()
         self.x = np.array(self.grid.coordinates(0))[None, None, :]
         self.y = np.array(self.grid.coordinates(1))[None, :, None]
         self.z = np.array(self.grid.coordinates(2))[:, None, None]
