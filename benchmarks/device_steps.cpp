@@ -89,7 +89,7 @@ template <class T> int measure(const Index3 &n, bool channel, int steps, bool ou
                                                                  : i == 1 ? -std::cos(a) * std::sin(b) * std::cos(c)
                                                                           : 0);
         }
-    flow.put_velocity(i, field.data());
+    flow.put(i, field.data());
   }
   const double dt = 0.05 * std::min({grid.spacing(0), grid.distances(1)[0], grid.spacing(2)});
   std::vector<double> seconds;
@@ -103,11 +103,11 @@ template <class T> int measure(const Index3 &n, bool channel, int steps, bool ou
     }
     if (outputs)
       for (int i = 0; i < 3; ++i)
-        flow.get_velocity(i, field.data());
+        flow.get(i, field.data());
     if (step >= 2)
       seconds.push_back(now() - start);
   }
-  flow.get_velocity(0, field.data());
+  flow.get(0, field.data());
   if (!std::all_of(field.begin(), field.end(), [](T value) { return std::isfinite(value); })) {
     std::fprintf(stderr, "the flow is not finite after %d steps\n", steps);
     return 1;
@@ -135,6 +135,12 @@ int main(int argc, char **argv) {
     return 2;
   }
   MPI_Init(&argc, &argv);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > 1) {
+    std::fprintf(stderr, "device_steps: expected one rank, found %d\n", ranks);
+    return 2;
+  }
   const Index3 n{std::atoll(argv[2]), std::atoll(argv[3]), std::atoll(argv[4])};
   const bool channel = std::strcmp(argv[5], "channel") == 0, outputs = argc > 7;
   int status = 1;

@@ -132,15 +132,14 @@ template <class T> void bind_fields(nb::class_<Flow<T>> &bound) {
       .def(
           "scalar",
           [](nb::handle_t<Flow<T>> self, std::size_t number) {
-            return view_of(self,
-                           [&](NavierStokes<T> &solver) -> Field<T> & { return solver.scalars().at(number).values(); });
+            return view_of(self, [&](NavierStokes<T> &solver) -> Field<T> & { return solver.scalar_values(number); });
           },
           nb::arg("number"))
       .def(
           "scalar_history",
           [](nb::handle_t<Flow<T>> self, std::size_t number, int age) {
-            return view_of(
-                self, [&](NavierStokes<T> &solver) -> Field<T> & { return solver.scalars().at(number).history(age); });
+            return view_of(self,
+                           [&](NavierStokes<T> &solver) -> Field<T> & { return solver.scalar_history(age, number); });
           },
           nb::arg("number"), nb::arg("age"))
       .def(
@@ -240,7 +239,7 @@ template <class T> void bind_measures(nb::class_<Flow<T>> &bound) {
           },
           nb::arg("name"))
       .def(
-          "rate", [](const Flow<T> &self) { return self.solver.rate(); }, nb::call_guard<nb::gil_scoped_release>(),
+          "rate", [](Flow<T> &self) { return self.solver.rate(); }, nb::call_guard<nb::gil_scoped_release>(),
           "The largest sum |u_d| / h_d of a node; infinite where one is not finite. Collective.")
       .def("find_bad_point",
            [](const Flow<T> &self) -> std::optional<std::pair<int, Index3>> {

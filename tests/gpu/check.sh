@@ -17,6 +17,9 @@ run() {
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || failed=1
 run timeout 120 "$test"
+for ranks in 2 3; do # on one card; what they exchange goes through the memory of the host
+  run timeout 120 mpiexec --oversubscribe -n $ranks "$test"
+done
 for points in "512 512 512" "256 256 256" "128 128 128"; do
   run timeout 60 "$steps" double $points periodic 20
 done

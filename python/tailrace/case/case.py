@@ -358,7 +358,7 @@ def _misfits(case: Case) -> Iterator[Problem]:
     """Boundaries, forces and scalars that do not fit each other or the grid."""
     grid = case.grid
     found = [*case.boundary.problems(grid), *case.forcing.problems(grid), *case.numerics.problems(grid)]
-    others = {"body": case.body, "scalar": case.scalar, "parallel.rows": case.parallel.rows > 1}
+    others = {"body": case.body, "parallel.rows": case.parallel.rows > 1}
     found += not_on_device(grid, case.numerics, others)
     names: set[str] = set()
     for at, scalar in enumerate(case.scalar):

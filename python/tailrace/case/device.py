@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from .flow_sections import GridSection
     from .sections import NumericsSection
 
+_LONGEST = 1056  # nodes in a direction: 32 lanes of 33 rows
+
 
 def not_on_device(
     grid: GridSection, numerics: NumericsSection, others: Mapping[str, object]
@@ -21,6 +23,7 @@ def not_on_device(
         return
     found = {
         "grid.stretching where z is not periodic": grid.stretching and grid.sides[2] != "periodic",
+        f"grid.points of more than {_LONGEST}": max(grid.points) > _LONGEST,
         "numerics.implicit_y": numerics.implicit_y,
         "numerics.eddy_viscosity": numerics.eddy_viscosity,
         "numerics.wall_divergence": numerics.wall_divergence != "mirrored",
@@ -28,4 +31,7 @@ def not_on_device(
     }
     for key, value in found.items():
         if value:
-            yield "numerics.device", f"'gpu' does not go with {key} yet; leave that out, or take 'cpu'"
+            yield (
+                "numerics.device",
+                f"'gpu' does not go with {key} yet; leave out that key, or take numerics.device = 'cpu'",
+            )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tailrace.case.schedule import next_step
-from tailrace.core import Flow32, Flow64, InputError, ProcessGrid, can_share_memory, tune_process_grid
+from tailrace.core import Flow32, Flow64, InputError, ProcessGrid, build_info, can_share_memory, tune_process_grid
 from tailrace.fields.field import Field
 from tailrace.fields.operators import Operators
 from tailrace.fields.parity import polar
@@ -274,7 +274,12 @@ class Model:
             pull[d] += max(map(abs, self._extremes(self.flow.force(d))))
         x, y, z = pull
         state = first_step.FirstState(self.dt, self.rate(), (x, y, z))
-        return [*self._remarks, *first_step.concerns(self.case, self.grid, state)]
+        remarks = list(self._remarks)
+        if self.device and build_info()["gpu"] == "host":
+            remarks.append(
+                f"the steps are computed on {self.device}; build Tailrace with -DTAILRACE_GPU=CUDA for a GPU"
+            )
+        return [*remarks, *first_step.concerns(self.case, self.grid, state)]
 
     def _extremes(self, values: NDArray[Any]) -> tuple[float, float]:
         """The least and the largest of all ranks."""
@@ -359,6 +364,9 @@ class Model:
         prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
         self._set_coriolis(self.time + dt / 2)
         work = self._forces.work_of_step(self.step, dt, lambda: self.flow.step(dt, prepare))
+        if self.device and self._velocity is not None:  # who has it reads and changes it in place, at any time
+            for component in range(3):
+                self.flow.velocity(component)
         if work is not None:
             self.energy.gave(work)
         self.time = after

@@ -33,7 +33,7 @@ void launch(const Stream &stream, Place blocks, std::size_t shared_bytes, const 
     return; // a rank may have nothing
   const auto kernel = run_blocks<threads, Body>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-        "reserve shared memory");
+        "reserve the shared memory that lines of this length need (A100, H100 and H200 have it)");
   const dim3 grid(static_cast<unsigned>(blocks.x), static_cast<unsigned>(blocks.y));
   kernel<<<grid, threads, shared_bytes, static_cast<cudaStream_t>(stream.handle())>>>(body);
   check(cudaGetLastError(), "start a kernel");

@@ -49,9 +49,12 @@ std::string name() {
 }
 
 bool shares_memory() { return false; }
+void pretend_own_memory(bool) {}
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
   void *memory = nullptr;
+  if (bytes == 0)
+    return nullptr; // a rank may have nothing
   if (cudaMalloc(&memory, bytes) != cudaSuccess) {
     std::size_t free = 0, all = 0;
     (void)cudaGetLastError();
@@ -68,6 +71,7 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 void upload(const Stream &stream, void *to, const void *from, std::size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream.handle())),
         "take values from the host");
+  stream.wait(); // a copy from memory that is not pinned may go on after the call
 }
 
 void download(const Stream &stream, void *to, const void *from, std::size_t bytes) {
@@ -77,7 +81,8 @@ void download(const Stream &stream, void *to, const void *from, std::size_t byte
 }
 
 void clear(const Stream &stream, void *memory, std::size_t bytes) {
-  check(cudaMemsetAsync(memory, 0, bytes, static_cast<cudaStream_t>(stream.handle())), "clear memory");
+  if (bytes > 0)
+    check(cudaMemsetAsync(memory, 0, bytes, static_cast<cudaStream_t>(stream.handle())), "clear memory");
 }
 
 #else
@@ -87,7 +92,11 @@ void Stream::wait() const {}
 
 std::string name() { return "the processor in place of a device (for tests)"; }
 
-bool shares_memory() { return true; }
+namespace {
+bool pretends = false;
+}
+bool shares_memory() { return !pretends; }
+void pretend_own_memory(bool pretend) { pretends = pretend; }
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
   constexpr std::size_t alignment = 64;

@@ -9,7 +9,8 @@ namespace tailrace::device {
 /// Work for a device in the order in which it was given. On a host it is done at once.
 class Stream {
 public:
-  /// On device number `rank` of this machine, counted round. Throws InputError where this process has no device.
+  /// On device number `rank` modulo the number of devices of this machine. Throws InputError where this process has no
+  /// device.
   explicit Stream(int rank);
 
   /// Waits until all of it is done. Throws std::runtime_error if any of it has failed.
@@ -25,6 +26,8 @@ private:
 std::string name();
 /// Whether the processor reads the memory of the device in place.
 bool shares_memory();
+/// For tests where the processor stands for the device: as if it did not.
+void pretend_own_memory(bool pretend);
 
 /// Memory of a device, freed with the last of its owners. Throws InputError where the device has no room.
 std::shared_ptr<void> allocate(std::size_t bytes);

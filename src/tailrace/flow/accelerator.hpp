@@ -8,19 +8,24 @@
 
 namespace tailrace::flow {
 
-/// A device on which the stages of a flow are computed, in place of the processor. It keeps its own velocity and
-/// right-hand sides between steps; NavierStokes copies them where one side has newer ones. Arrays are of the host, over
-/// this rank's X pencil of the nodes. Collective.
+/// A device on which the stages of a flow are computed, in place of the processor. It keeps its own fields between
+/// steps: numbers 0 to 2 are the components of the velocity, those from 3 on the scalars; each has right-hand sides.
+/// NavierStokes copies them where one side has newer ones. Arrays are of the host, over this rank's X pencil of the
+/// nodes. Collective.
 template <class T> class Accelerator {
 public:
   virtual ~Accelerator() = default;
 
-  /// Velocity component i, to the device and from it.
-  virtual void put_velocity(int i, const T *values) = 0;
-  virtual void get_velocity(int i, T *values) = 0;
-  /// The right-hand side of component i, `age` stages ago (1 is the newest).
-  virtual void put_history(int age, int i, const T *values) = 0;
-  virtual void get_history(int age, int i, T *values) = 0;
+  /// A field, to the device and from it.
+  virtual void put(int field, const T *values) = 0;
+  virtual void get(int field, T *values) = 0;
+  /// Its right-hand side `age` stages ago (1 is the newest).
+  virtual void put_history(int age, int field, const T *values) = 0;
+  virtual void get_history(int age, int field, T *values) = 0;
+  /// Its planes at an end of direction d, `depth` of them, in an array of the whole field, of which the rest is left
+  /// alone.
+  virtual void put_end(int field, int d, bool upper, int depth, const T *values) = 0;
+  virtual void get_end(int field, int d, bool upper, int depth, T *values) = 0;
   /// Component i of a force in space and time, for the stages from now on.
   virtual void put_force(int i, const T *values) = 0;
 
@@ -31,14 +36,10 @@ public:
   /// The phi of the last projection, on the cells, this rank's Z pencil.
   virtual void potential(T *phi) = 0;
 
-  /// The planes at an end of direction d, `depth` of them, of the three components: in arrays of whole fields, of which
-  /// the rest is left alone.
-  virtual void put_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) = 0;
-  virtual void get_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) = 0;
-  /// Adds a number to component i.
-  virtual void shift(int i, T by) = 0;
-  /// The sums of weights times values of component i along x, row by row.
-  virtual std::vector<double> sums_of_rows(int i, const std::vector<double> &weights) = 0;
+  /// Adds a number to a field.
+  virtual void shift(int field, T by) = 0;
+  /// The sums of weights times values of a field along x, row by row.
+  virtual std::vector<double> sums_of_rows(int field, const std::vector<double> &weights) = 0;
   /// The largest `node_rate` of each row. `inverse`: 1 / h_d at this rank's nodes.
   virtual std::vector<double> rates_of_rows(const std::array<std::vector<double>, 3> &inverse) = 0;
   /// Seconds of transposes since the start.

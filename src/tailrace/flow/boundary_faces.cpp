@@ -21,17 +21,6 @@ Box face_box(const Grid &grid, const Box &field, int d, bool upper) {
   return box;
 }
 
-Box free_nodes(const Grid &grid, int component) {
-  Box free;
-  for (int d = 0; d < 3; ++d) {
-    const Sides &sides = grid.boundaries[d];
-    const bool own_end = component == d && !grid.periodic(d);
-    free.start[d] = own_end || sides.lower == Boundary::dirichlet ? 1 : 0;
-    free.count[d] = grid.nodes[d] - free.start[d] - (own_end || sides.upper == Boundary::dirichlet ? 1 : 0);
-  }
-  return free;
-}
-
 namespace {
 /// Weights of nodes along d in the net flow through an end of another direction, as the projection computes it: the sum
 /// over the cells of the averages to them, times the sizes of the cells. For a uniform grid, the trapezoidal rule.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tailrace/flow/equations/free_nodes.hpp>
 #include <tailrace/grid/decomposition.hpp>
 #include <tailrace/grid/field.hpp>
 #include <tailrace/grid/grid.hpp>
@@ -30,10 +31,6 @@ template <class T> struct Face {
 
 /// The nodes of an end of direction d in this part of a field.
 grid::Box face_box(const grid::Grid &grid, const grid::Box &field, int d, bool upper);
-
-/// The nodes of a grid where this component of the velocity is not given: without the ends of its own direction, and
-/// without the Dirichlet ends of the others.
-grid::Box free_nodes(const grid::Grid &grid, int component);
 
 /// Throws InputError if a rank has only one node along direction d, so that a node at an end may lack its neighbour.
 /// Local, with the same result on all ranks.
@@ -73,6 +70,7 @@ public:
   /// vanish. Throws InputError if that end is not a Dirichlet one, or if a rank has only one node along d. Local.
   void make_outflow(int d, const ConvectionSpeed &speed, bool balance);
 
+  bool has_outflow() const { return !outflows_.empty(); }
   /// The values at outflows at the end of a stage of this length. Returns the speed of the last outflow, 0 where there
   /// is none. Collective.
   double convect(const Velocity &u, double duration);

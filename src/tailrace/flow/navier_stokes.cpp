@@ -85,10 +85,13 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     const double duration = stage.share() * dt;
     if (prepare)
       prepare(start, start + duration);
-    fetch_ends(2);
+    const int fields = 3 + static_cast<int>(scalars_.size());
+    send();
+    fetch_ends(faces_.has_outflow() ? 0 : 3, fields, 2);
     const double speed = faces_.convect(velocity_, duration);
     for (Scalar<T> &scalar : scalars_)
       scalar.impose(duration, speed);
+    put_ends(3, fields);
     if (flow_rate_) {
       const int i = flow_rate_->wanted().direction;
       shift(i, flow_rate_->shift(mean(i), start == 0));
@@ -98,7 +101,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
       eddies_->update(velocity_, scalars_);
     advance(stage, dt);
     faces_.impose(velocity_, duration);
-    put_ends();
+    put_ends(0, 3);
     faces_.remember(velocity_);
     if (implicit_)
       implicit_->remember(velocity_);
@@ -109,7 +112,7 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
       add_impulse(duration);
     }
     times_.pressure -= seconds_of_transposes() - before;
-    fetch_ends(1);
+    fetch_ends(0, 3, 1);
     faces_.keep_gradient(velocity_, duration);
     if (implicit_)
       implicit_->keep_gradient(velocity_, duration);
@@ -132,10 +135,11 @@ template <class T> void NavierStokes<T>::add_force() {
 /// u <- u + dt * sum of weights * right-hand sides.
 template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) {
   const double before = seconds_of_transposes();
-  {
+  if (device_) {
     const Stopwatch watch(times_.convection);
-    if (device_)
-      return advance_on_device(stage, dt);
+    advance_on_device(stage, dt);
+  } else {
+    const Stopwatch watch(times_.convection);
     newest_ = (newest_ + right_hand_sides_.size() - 1) % right_hand_sides_.size();
     Components &rhs = right_hand_sides_[newest_];
     for (Scalar<T> &scalar : scalars_)
@@ -327,7 +331,7 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   double share = last_share_;
   if (share == 0) {
-    fetch_velocity();
+    fetch_all();
     // No stage has run yet. A stage of size one on a copy gives the potential whose gradient balances the right-hand
     // side.
     Components saved;

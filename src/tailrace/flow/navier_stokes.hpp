@@ -58,7 +58,12 @@ public:
 
   /// Has the stages computed by a device from now on, which computes this flow. Fields come from it when they are asked
   /// for here. The caller may change them until the next step, which takes them from here.
-  void accelerate(std::unique_ptr<Accelerator<T>> device) { device_ = std::move(device); }
+  void accelerate(std::unique_ptr<Accelerator<T>> device) {
+    device_ = std::move(device);
+    here_ = history_here_ = std::vector<char>(3 + scalars_.size(), 1);
+    last_share_ = 0; // it has no pressure yet
+    clear_impulse();
+  }
 
   /// Adds `force` to the right-hand side from now on; it is zero at first.
   void add_force();
@@ -118,7 +123,7 @@ public:
   /// Velocity component i on this rank's X pencil of the nodes. Where a device computes the flow, its values are those
   /// of now until the next step. Collective.
   grid::Field<T> &velocity(int i) {
-    fetch_velocity();
+    fetch(i);
     return velocity_[i];
   }
   /// Component i of the body force on the same pencil; only after `add_force`.
@@ -126,7 +131,7 @@ public:
   /// Right-hand side of component i, `age` stages ago (1 is the newest). Checkpoints of Adams-Bashforth schemes need
   /// it.
   grid::Field<T> &history(int age, int i) {
-    fetch_history();
+    fetch_history(i);
     return right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i];
   }
   /// Only if diffusion along y is implicit: component i of the gradient of the last stage's pressure, from which the
@@ -134,7 +139,20 @@ public:
   grid::Field<T> &pressure_gradient(int i) { return implicit_->gradient(i); }
   /// An end of direction d, with the velocity that is given there.
   Face<T> &face(int d, bool upper) { return faces_.at(d, upper); }
+  /// The scalars, with their values at ends. Where a device computes the flow, their other values are those of
+  /// `scalar_values` and `scalar_history`.
   std::vector<Scalar<T>> &scalars() { return scalars_; }
+  /// The values of a scalar, and its right-hand side of `age` stages ago; as `velocity` and `history`. Collective.
+  grid::Field<T> &scalar_values(std::size_t number) {
+    Scalar<T> &scalar = scalars_.at(number);
+    fetch(3 + static_cast<int>(number));
+    return scalar.values();
+  }
+  grid::Field<T> &scalar_history(int age, std::size_t number) {
+    Scalar<T> &scalar = scalars_.at(number);
+    fetch_history(3 + static_cast<int>(number));
+    return scalar.history(age);
+  }
   /// Steps since the start of the flow; restarts set it.
   long steps() const { return steps_; }
   void set_steps(long steps) { steps_ = steps; }
@@ -149,21 +167,34 @@ public:
   /// removes the rest of the divergence in the body, however short the stage. Collective.
   void mean_pressure(T *nodes);
   /// The largest `node_rate`. Collective.
-  double rate() const;
+  double rate();
   /// Largest |div u| on the cells, of a velocity that is zero in a body; infinite if it is not a number. Collective.
   double max_divergence();
 
 private:
   using Components = std::array<grid::Field<T>, 3>;
   static std::array<T *, 3> pointers(Components &fields);
-  void fetch_velocity();
-  void fetch_history();
+  bool is_here(int field) const { return !device_ || here_[static_cast<std::size_t>(field)] != 0; }
+  T *values_of(int field);
+  T *history_of(int age, int field);
+  void fetch(int field);
+  void fetch_velocity() {
+    for (int i = 0; i < 3; ++i)
+      fetch(i);
+  }
+  void fetch_all() {
+    for (int field = 0; field < 3 + static_cast<int>(scalars_.size()); ++field)
+      fetch(field);
+  }
+  void fetch_history(int field);
   void refuse_on_device(const char *what) const;
-  void fetch_ends(int depth);
-  void put_ends();
+  template <class Visit> void each_given_end(int first, int last, const Visit &visit);
+  void fetch_ends(int first, int last, int depth);
+  void put_ends(int first, int last);
   double mean(int i) const;
   void shift(int i, T by);
   std::array<std::vector<double>, 3> inverse_distances() const;
+  void send();
   void advance_on_device(const Stage &stage, double dt);
   void remove_divergence();
   void last_potential(T *cells);
@@ -199,8 +230,7 @@ private:
   std::unique_ptr<EddyViscosity<T>> eddies_;       ///< null without a model
   std::unique_ptr<ImplicitDiffusion<T>> implicit_; ///< null where all diffusion is explicit
   std::unique_ptr<Accelerator<T>> device_;         ///< null where the processor computes
-  bool velocity_here_ = true;                      ///< else the device has a newer one
-  bool history_here_ = true;
+  std::vector<char> here_, history_here_;          ///< by field of the device: 0 where it has newer values
   Components velocity_;
   Components force_;                         ///< no memory where there is no force
   std::vector<Components> right_hand_sides_; ///< a ring; [newest_] is the newest finished one

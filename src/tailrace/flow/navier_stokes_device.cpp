@@ -12,19 +12,29 @@ namespace tailrace::flow {
 
 using namespace grid;
 
-/// Makes the values here those of now; the next stage takes them from here, because the caller may change them.
-template <class T> void NavierStokes<T>::fetch_velocity() {
-  for (int i = 0; i < 3 && !velocity_here_; ++i)
-    device_->get_velocity(i, velocity_[i].data());
-  velocity_here_ = true;
+template <class T> T *NavierStokes<T>::values_of(int field) {
+  return field < 3 ? velocity_[field].data() : scalars_[static_cast<std::size_t>(field) - 3].values().data();
 }
 
-template <class T> void NavierStokes<T>::fetch_history() {
-  const int ages = stored_right_hand_sides(options_.scheme);
-  for (int age = 1; age <= ages && !history_here_; ++age)
-    for (int i = 0; i < 3; ++i)
-      device_->get_history(age, i, right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][i].data());
-  history_here_ = true;
+template <class T> T *NavierStokes<T>::history_of(int age, int field) {
+  return field < 3 ? right_hand_sides_[(newest_ + age - 1) % right_hand_sides_.size()][field].data()
+                   : scalars_[static_cast<std::size_t>(field) - 3].history(age).data();
+}
+
+/// Makes the values here those of now; the next stage takes them from here, because the caller may change them.
+template <class T> void NavierStokes<T>::fetch(int field) {
+  if (is_here(field))
+    return;
+  device_->get(field, values_of(field));
+  here_[static_cast<std::size_t>(field)] = 1;
+}
+
+template <class T> void NavierStokes<T>::fetch_history(int field) {
+  if (!device_ || history_here_[static_cast<std::size_t>(field)] != 0)
+    return;
+  for (int age = 1; age <= std::max(1, stored_right_hand_sides(options_.scheme)); ++age)
+    device_->get_history(age, field, history_of(age, field));
+  history_here_[static_cast<std::size_t>(field)] = 1;
 }
 
 /// Throws InputError where a device computes, which does not know `what` yet.
@@ -34,41 +44,57 @@ template <class T> void NavierStokes<T>::refuse_on_device(const char *what) cons
         fmt::format("{} does not go with a device yet; compute on the processor (numerics.device = \"cpu\")", what));
 }
 
+/// Gives the device what the caller may have changed, so that all of a stage is computed there: its sums are those of
+/// the device, whoever looked at the fields before.
+template <class T> void NavierStokes<T>::send() {
+  for (std::size_t at = 0; at < here_.size(); ++at) {
+    const int field = static_cast<int>(at);
+    if (here_[at] != 0)
+      device_->put(field, values_of(field));
+    for (int age = 1; age <= stored_right_hand_sides(options_.scheme) && history_here_[at] != 0; ++age)
+      device_->put_history(age, field, history_of(age, field));
+    here_[at] = history_here_[at] = 0;
+  }
+}
+
 template <class T> void NavierStokes<T>::advance_on_device(const Stage &stage, double dt) {
-  for (int i = 0; i < 3 && velocity_here_; ++i)
-    device_->put_velocity(i, velocity_[i].data());
-  const int ages = history_here_ ? static_cast<int>(stage.weights.size()) - 1 : 0;
-  for (int age = 1; age <= ages; ++age)
-    for (int i = 0; i < 3; ++i)
-      device_->put_history(age, i, history(age, i).data());
   for (int i = 0; i < 3 && force_[i].size() > 0; ++i)
     device_->put_force(i, force_[i].data());
-  velocity_here_ = history_here_ = false;
   device_->advance(stage, dt, steady_forces());
 }
 
-/// Makes the planes at the ends where a velocity is given those of now, so many at each end.
-template <class T> void NavierStokes<T>::fetch_ends(int depth) {
-  if (!velocity_here_)
-    for (int d = 0; d < 3; ++d)
+/// Calls visit(field, direction, upper) for each end at which a value is given to a field that the device has.
+template <class T>
+template <class Visit>
+void NavierStokes<T>::each_given_end(int first, int last, const Visit &visit) {
+  for (int field = first; field < last; ++field) {
+    const Boundaries &of =
+        field < 3 ? grid_.boundaries : scalars_[static_cast<std::size_t>(field) - 3].options().boundaries;
+    for (int d = 0; d < 3 && !is_here(field); ++d)
       for (const bool upper : {false, true})
-        if ((upper ? grid_.boundaries[d].upper : grid_.boundaries[d].lower) == Boundary::dirichlet)
-          device_->get_end(d, upper, depth, pointers(velocity_));
+        if ((upper ? of[d].upper : of[d].lower) == Boundary::dirichlet)
+          visit(field, d, upper);
+  }
+}
+
+/// Makes the planes at these ends those of now, so many at each end.
+template <class T> void NavierStokes<T>::fetch_ends(int first, int last, int depth) {
+  each_given_end(first, last,
+                 [&](int field, int d, bool upper) { device_->get_end(field, d, upper, depth, values_of(field)); });
 }
 
 /// Gives the device the planes at these ends.
-template <class T> void NavierStokes<T>::put_ends() {
-  if (!velocity_here_)
-    for (int d = 0; d < 3; ++d)
-      for (const bool upper : {false, true})
-        if ((upper ? grid_.boundaries[d].upper : grid_.boundaries[d].lower) == Boundary::dirichlet)
-          device_->put_end(d, upper, 1, pointers(velocity_));
+template <class T> void NavierStokes<T>::put_ends(int first, int last) {
+  each_given_end(first, last,
+                 [&](int field, int d, bool upper) { device_->put_end(field, d, upper, 1, values_of(field)); });
 }
 
 /// The mean of component i; see mean_velocity.
 template <class T> double NavierStokes<T>::mean(int i) const {
-  if (velocity_here_)
+  if (!device_)
     return mean_velocity(grid_, nodes_.decomposition(), velocity_[i]);
+  if (is_here(i)) // the caller may still change it
+    device_->put(i, velocity_[i].data());
   const std::vector<double> sums = device_->sums_of_rows(i, row_weights(grid_));
   const std::int64_t rows = nodes_.decomposition().box(Pencil::x).count[1];
   return mean_of_rows(grid_, nodes_.decomposition(),
@@ -87,16 +113,19 @@ template <class T> std::array<std::vector<double>, 3> NavierStokes<T>::inverse_d
   return inverse;
 }
 
-template <class T> double NavierStokes<T>::rate() const {
+template <class T> double NavierStokes<T>::rate() {
   const auto inverse = inverse_distances();
   double largest = 0;
-  if (velocity_here_) {
+  if (!device_) {
     const T *x = velocity_[0].data(), *y = velocity_[1].data(), *z = velocity_[2].data();
     for (const double inverse_z : inverse[2])
       for (const double inverse_y : inverse[1])
         for (const double inverse_x : inverse[0])
           largest = std::max(largest, node_rate(*x++, *y++, *z++, inverse_x, inverse_y, inverse_z));
   } else {
+    for (int i = 0; i < 3; ++i) // the caller may still change what is here
+      if (is_here(i))
+        device_->put(i, velocity_[i].data());
     for (const double of_row : device_->rates_of_rows(inverse))
       largest = std::max(largest, of_row);
   }
@@ -104,7 +133,7 @@ template <class T> double NavierStokes<T>::rate() const {
 }
 
 template <class T> void NavierStokes<T>::shift(int i, T by) {
-  if (!velocity_here_)
+  if (!is_here(i))
     return device_->shift(i, by);
   for (T &each : velocity_[i].values())
     each += by;
@@ -118,28 +147,34 @@ template <class T> void NavierStokes<T>::last_potential(T *cells) {
   device_ ? device_->potential(cells) : projection_.potential(cells);
 }
 
-template void NavierStokes<float>::fetch_velocity();
-template void NavierStokes<float>::fetch_history();
+template float *NavierStokes<float>::values_of(int);
+template float *NavierStokes<float>::history_of(int, int);
+template void NavierStokes<float>::fetch(int);
+template void NavierStokes<float>::fetch_history(int);
 template void NavierStokes<float>::refuse_on_device(const char *) const;
-template void NavierStokes<float>::fetch_ends(int);
-template void NavierStokes<float>::put_ends();
+template void NavierStokes<float>::send();
+template void NavierStokes<float>::advance_on_device(const Stage &, double);
+template void NavierStokes<float>::fetch_ends(int, int, int);
+template void NavierStokes<float>::put_ends(int, int);
 template double NavierStokes<float>::mean(int) const;
 template std::array<std::vector<double>, 3> NavierStokes<float>::inverse_distances() const;
-template double NavierStokes<float>::rate() const;
+template double NavierStokes<float>::rate();
 template void NavierStokes<float>::shift(int, float);
-template void NavierStokes<float>::advance_on_device(const Stage &, double);
 template void NavierStokes<float>::remove_divergence();
 template void NavierStokes<float>::last_potential(float *);
-template void NavierStokes<double>::fetch_velocity();
-template void NavierStokes<double>::fetch_history();
+template double *NavierStokes<double>::values_of(int);
+template double *NavierStokes<double>::history_of(int, int);
+template void NavierStokes<double>::fetch(int);
+template void NavierStokes<double>::fetch_history(int);
 template void NavierStokes<double>::refuse_on_device(const char *) const;
-template void NavierStokes<double>::fetch_ends(int);
-template void NavierStokes<double>::put_ends();
+template void NavierStokes<double>::send();
+template void NavierStokes<double>::advance_on_device(const Stage &, double);
+template void NavierStokes<double>::fetch_ends(int, int, int);
+template void NavierStokes<double>::put_ends(int, int);
 template double NavierStokes<double>::mean(int) const;
 template std::array<std::vector<double>, 3> NavierStokes<double>::inverse_distances() const;
-template double NavierStokes<double>::rate() const;
+template double NavierStokes<double>::rate();
 template void NavierStokes<double>::shift(int, double);
-template void NavierStokes<double>::advance_on_device(const Stage &, double);
 template void NavierStokes<double>::remove_divergence();
 template void NavierStokes<double>::last_potential(double *);
 

@@ -62,7 +62,7 @@ template <class T> void NavierStokes<T>::clear_body() {
 template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
   const Box box = nodes_.decomposition().box(Pencil::x);
   Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
-  fetch_velocity();
+  fetch_all();
   find_mean();
   if (flow_rate_)
     std::ranges::fill(sum[flow_rate_->wanted().direction].values(), static_cast<T>(flow_rate_force()));
@@ -74,7 +74,7 @@ template <class T> std::array<Field<T>, 3> NavierStokes<T>::driving() {
 template <class T> std::array<Field<T>, 3> NavierStokes<T>::steady_force() {
   const Box box = nodes_.decomposition().box(Pencil::x);
   Components sum{Field<T>(box), Field<T>(box), Field<T>(box)};
-  fetch_velocity();
+  fetch_all();
   find_mean();
   for (std::int64_t k = 0; k < box.count[2]; ++k)
     add_steady_forces(k, plane_of(sum, k));

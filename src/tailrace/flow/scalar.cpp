@@ -25,9 +25,10 @@ Scalar<T>::Scalar(const Grid &grid, const ScalarOptions &options, Exchange<T> &n
                   const ops::Hyperviscosities &hyperviscosity, bool implicit_y)
     : grid_(with_boundaries(grid, options.boundaries)), options_(options), implicit_y_(implicit_y),
       transports_{
-          ScalarTransport<T>(grid_, 0, options.diffusivity, options.settling[0], hyperviscosity[0]),
-          ScalarTransport<T>(grid_, 1, options.diffusivity, options.settling[1], hyperviscosity[1], !implicit_y),
-          ScalarTransport<T>(grid_, 2, options.diffusivity, options.settling[2], hyperviscosity[2])},
+          ScalarTransport<T>(scalar_equations(grid_, 0, options.diffusivity, options.settling[0], hyperviscosity[0])),
+          ScalarTransport<T>(
+              scalar_equations(grid_, 1, options.diffusivity, options.settling[1], hyperviscosity[1], !implicit_y)),
+          ScalarTransport<T>(scalar_equations(grid_, 2, options.diffusivity, options.settling[2], hyperviscosity[2]))},
       right_hand_sides_(static_cast<std::size_t>(stored + 1)) {
   const Box box = nodes.decomposition().box(Pencil::x);
   const bool reachable = nodes.is_free(Pencil::x, Pencil::y); // then the sweeps along z work on these arrays

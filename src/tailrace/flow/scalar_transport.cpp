@@ -5,27 +5,10 @@ namespace tailrace::flow {
 using namespace grid;
 using namespace ops;
 
-namespace {
-std::vector<double> squared_metric(const Grid &grid, int d) {
-  std::vector<double> metric = grid.metric(d);
-  for (double &value : metric)
-    value *= value;
-  return metric;
-}
-} // namespace
-
 template <class T>
-ScalarTransport<T>::ScalarTransport(const Grid &grid, int d, double diffusivity, double settling,
-                                    const std::optional<Hyperviscosity> &hyperviscosity, bool diffuses)
-    : gradient_(compact_scheme(Operation::first_derivative, grid.spacing(d)), grid.nodes[d], grid.boundaries[d],
-                Parity::even, -1, grid.metric(d)),
-      diffusion_(diffusion_scheme(grid.spacing(d), diffuses ? hyperviscosity : std::nullopt), grid.nodes[d],
-                 grid.boundaries[d], Parity::even, diffuses ? diffusivity : 0, squared_metric(grid, d)),
-      shift_(static_cast<std::size_t>(grid.nodes[d]), static_cast<T>(settling)) {
-  const std::vector<double> curvature = grid.curvature(d);
-  for (std::size_t j = 0; j < curvature.size(); ++j)
-    shift_[j] += static_cast<T>(diffusivity * curvature[j]);
-}
+ScalarTransport<T>::ScalarTransport(const ScalarEquations &equations)
+    : gradient_(equations.gradient), diffusion_(equations.diffusion),
+      shift_(equations.shift.begin(), equations.shift.end()) {}
 
 template <class T> void ScalarTransport<T>::body(Tile<T, 2, 1> &tile, std::int64_t n) const {
   fill_ghosts(tile, 1, n, gradient_.sides, Parity::even, false);

@@ -9,9 +9,7 @@ namespace tailrace::flow {
 /// with the velocity s at which it settles, in one pass over lines of u_d and phi. Local: lines along d must be whole.
 template <class T> class ScalarTransport {
 public:
-  /// `grid`: with the boundaries of the scalar; `diffuses` as in ConvectionDiffusion.
-  ScalarTransport(const grid::Grid &grid, int direction, double diffusivity, double settling,
-                  const std::optional<ops::Hyperviscosity> &hyperviscosity, bool diffuses = true);
+  explicit ScalarTransport(const ScalarEquations &equations);
 
   /// finish(0, offset, F(d), count) receives each register once; it may overwrite phi at that offset. `solid` and
   /// `first_line` are as in ConvectionDiffusion: the scalar is zero on a body.
@@ -30,9 +28,8 @@ private:
   void body(ops::Tile<T, 2, 1> &tile, std::int64_t n) const;
   template <bool wide> void solve(const Vec<T> *velocity, const Vec<T> *scalar, Vec<T> *result, std::int64_t n) const;
 
-  ops::LineSystem<T> gradient_;  ///< minus the derivative
-  ops::LineSystem<T> diffusion_; ///< kappa times the second derivative; where stretched, without the slope
-  std::vector<T> shift_;         ///< added to u_d: s_d, and kappa times the curvature of the mapping
+  ops::LineSystem<T> gradient_, diffusion_; ///< see ScalarEquations
+  std::vector<T> shift_;
 };
 
 } // namespace tailrace::flow

@@ -69,6 +69,7 @@ std::vector<V *> DeviceExchange<V>::move(Pencil from, Pencil to, const std::vect
     exchange.move(from, to, OnHost::cast(in), OnHost::cast(out));
     return out;
   }
+  stream_.wait(); // for what fills the arrays, which is no part of the transpose
   const Stopwatch watch(host_->workspace->seconds);
   const std::int64_t size_in = exchange.decomposition().box(from).size(),
                      size_out = exchange.decomposition().box(to).size();

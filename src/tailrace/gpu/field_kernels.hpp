@@ -120,6 +120,34 @@ template <class T> void add_to_all(const device::Stream &stream, T *field, std::
   device::launch<detail::threads>(stream, {blocks, 1}, 0, detail::AddToAll<T>{field, by, size});
 }
 
+namespace detail {
+template <class T> struct AddMultiple {
+  T *field, factor;
+  const T *other;
+  std::int64_t row, plane;
+  int first[3], last[3];
+  TAILRACE_LANES void operator()(device::Place place, void *) const {
+    ops::Block<threads>::each([&](int thread) {
+      const std::int64_t start = (first[1] + place.x) * row + (first[2] + place.y) * plane;
+      for (int i = first[0] + thread; i < last[0]; i += threads)
+        field[start + i] += factor * other[start + i];
+    });
+  }
+};
+} // namespace detail
+
+/// field += factor * other, at the nodes of a box in this rank's part.
+template <class T>
+void add_multiple(const device::Stream &stream, const grid::Box &part, const grid::Box &where, T *field, T factor,
+                  const T *other) {
+  detail::AddMultiple<T> body{field, factor, other, part.count[0], part.count[0] * part.count[1], {}, {}};
+  for (int d = 0; d < 3; ++d) {
+    body.first[d] = static_cast<int>(where.start[d] - part.start[d]);
+    body.last[d] = static_cast<int>(where.end(d) - part.start[d]);
+  }
+  device::launch<detail::threads>(stream, {body.last[1] - body.first[1], body.last[2] - body.first[2]}, 0, body);
+}
+
 struct Plus {
   TAILRACE_LANES double operator()(double a, double b) const { return a + b; }
 };

@@ -1,5 +1,6 @@
 #include <tailrace/gpu/flow_on_device.hpp>
 
+#include <tailrace/flow/equations/free_nodes.hpp>
 #include <tailrace/gpu/field_kernels.hpp>
 
 namespace tailrace::gpu {
@@ -9,26 +10,39 @@ using namespace grid;
 template <class T>
 FlowOnDevice<T>::FlowOnDevice(const Grid &grid, double viscosity, const ops::Hyperviscosities &hyperviscosity,
                               ops::Interpolation interpolation, flow::TimeScheme scheme,
-                              std::shared_ptr<const ProcessGrid> processes)
+                              std::shared_ptr<const ProcessGrid> processes,
+                              const std::vector<ScalarParameters> &scalars)
     : stream_(processes->comm().split_node().rank()), grid_(grid),
       box_(Decomposition(processes, grid.nodes).box(Pencil::x)),
       momentum_(stream_, grid, viscosity, hyperviscosity, Decomposition(processes, grid.nodes)),
       projection_(stream_, grid, interpolation, processes), velocity_(components<T>(stream_, box_.size())) {
   for (int i = 0; i <= flow::stored_right_hand_sides(scheme); ++i)
     right_hand_sides_.push_back(components<T>(stream_, box_.size()));
+  for (const ScalarParameters &scalar : scalars)
+    scalars_.push_back(std::make_unique<DeviceScalar<T>>(stream_, grid, scalar, flow::stored_right_hand_sides(scheme),
+                                                         hyperviscosity, Decomposition(processes, grid.nodes)));
 }
 
 template <class T> Components<T> &FlowOnDevice<T>::history(int age) {
   return right_hand_sides_[(newest_ + static_cast<std::size_t>(age) - 1) % right_hand_sides_.size()];
 }
 
-template <class T> void FlowOnDevice<T>::put_velocity(int i, const T *values) { velocity_[i].put(stream_, values); }
-template <class T> void FlowOnDevice<T>::get_velocity(int i, T *values) { velocity_[i].get(stream_, values); }
-template <class T> void FlowOnDevice<T>::put_history(int age, int i, const T *values) {
-  history(age)[i].put(stream_, values);
+template <class T> device::Array<T> &FlowOnDevice<T>::values_of(int field) {
+  return field < 3 ? velocity_[static_cast<std::size_t>(field)]
+                   : scalars_[static_cast<std::size_t>(field) - 3]->values();
 }
-template <class T> void FlowOnDevice<T>::get_history(int age, int i, T *values) {
-  history(age)[i].get(stream_, values);
+template <class T> device::Array<T> &FlowOnDevice<T>::history_of(int age, int field) {
+  return field < 3 ? history(age)[static_cast<std::size_t>(field)]
+                   : scalars_[static_cast<std::size_t>(field) - 3]->history(age);
+}
+
+template <class T> void FlowOnDevice<T>::put(int field, const T *values) { values_of(field).put(stream_, values); }
+template <class T> void FlowOnDevice<T>::get(int field, T *values) { values_of(field).get(stream_, values); }
+template <class T> void FlowOnDevice<T>::put_history(int age, int field, const T *values) {
+  history_of(age, field).put(stream_, values);
+}
+template <class T> void FlowOnDevice<T>::get_history(int age, int field, T *values) {
+  history_of(age, field).get(stream_, values);
 }
 template <class T> void FlowOnDevice<T>::put_force(int i, const T *values) {
   if (force_[i].size() == 0)
@@ -42,9 +56,23 @@ void FlowOnDevice<T>::advance(const flow::Stage &stage, double dt, const flow::S
   std::array<const Components<T> *, 2> past{};
   for (std::size_t age = 0; age + 1 < stage.weights.size(); ++age)
     past[age] = &history(static_cast<int>(age) + 2);
-  momentum_.advance(stage, dt, forces, force_[0].size() > 0 ? &force_ : nullptr, velocity_, history(1), past);
+  momentum_.begin(velocity_, history(1));
+  add_buoyancy(history(1)); // of the scalars before they change; they need the velocity before it changes
+  for (auto &scalar : scalars_)
+    scalar->advance(stage, dt, {velocity_[0].data(), velocity_[1].data(), velocity_[2].data()},
+                    momentum_.w_columns(velocity_));
+  momentum_.integrate(stage, dt, forces, force_[0].size() > 0 ? &force_ : nullptr, velocity_, history(1), past);
   clear_normal_velocity();
   stream_.wait();
+}
+
+/// At the nodes where the velocity is not given.
+template <class T> void FlowOnDevice<T>::add_buoyancy(const Components<T> &newest) {
+  for (auto &scalar : scalars_)
+    for (int i = 0; i < 3; ++i)
+      if (const T strength = static_cast<T>(scalar->parameters().buoyancy[i]); strength != 0)
+        if (const Box where = flow::free_nodes(grid_, i).intersect(box_); where.size() > 0)
+          add_multiple(stream_, box_, where, newest[i].data(), strength, scalar->values().data());
 }
 
 /// At free slip the normal velocity is zero; rounding and what came from outside may differ from it.
@@ -62,30 +90,40 @@ template <class T> void FlowOnDevice<T>::project() {
 
 template <class T> void FlowOnDevice<T>::potential(T *phi) { projection_.potential(phi); }
 
-template <class T> void FlowOnDevice<T>::put_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) {
-  const EndPlanes planes(grid_, box_, d, upper, depth);
-  std::vector<T> packed(static_cast<std::size_t>(planes.size()));
-  for (std::size_t i = 0; i < 3; ++i) {
-    planes.visit([&](std::int64_t here, std::int64_t at) { packed[static_cast<std::size_t>(here)] = fields[i][at]; });
-    const device::Array<T> moved(stream_, packed);
-    each_of_plane(stream_, planes, Unpack<T>{moved.data(), velocity_[i].data()});
-    stream_.wait(); // `moved` ends here
-  }
+/// Room for so many values between the host and fields, which stays.
+template <class T> T *FlowOnDevice<T>::between(std::int64_t size) {
+  if (between_.size() < size)
+    between_ = device::Array<T>(stream_, size);
+  return between_.data();
 }
 
-template <class T> void FlowOnDevice<T>::get_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) {
+template <class T> void FlowOnDevice<T>::put_end(int field, int d, bool upper, int depth, const T *values) {
   const EndPlanes planes(grid_, box_, d, upper, depth);
   std::vector<T> packed(static_cast<std::size_t>(planes.size()));
-  const device::Array<T> moved(stream_, planes.size());
-  for (std::size_t i = 0; i < 3; ++i) {
-    each_of_plane(stream_, planes, Pack<T>{velocity_[i].data(), moved.data()});
-    moved.get(stream_, packed.data());
-    planes.visit([&](std::int64_t here, std::int64_t at) { fields[i][at] = packed[static_cast<std::size_t>(here)]; });
-  }
+  planes.visit([&](std::int64_t here, std::int64_t at) { packed[static_cast<std::size_t>(here)] = values[at]; });
+  T *const moved = between(planes.size());
+  device::upload(stream_, moved, packed.data(), packed.size() * sizeof(T));
+  each_of_plane(stream_, planes, Unpack<T>{moved, values_of(field).data()});
 }
 
-template <class T> void FlowOnDevice<T>::shift(int i, T by) {
-  add_to_all(stream_, velocity_[i].data(), velocity_[i].size(), by);
+template <class T> void FlowOnDevice<T>::get_end(int field, int d, bool upper, int depth, T *values) {
+  const EndPlanes planes(grid_, box_, d, upper, depth);
+  std::vector<T> packed(static_cast<std::size_t>(planes.size()));
+  T *const moved = between(planes.size());
+  each_of_plane(stream_, planes, Pack<T>{values_of(field).data(), moved});
+  device::download(stream_, packed.data(), moved, packed.size() * sizeof(T));
+  planes.visit([&](std::int64_t here, std::int64_t at) { values[at] = packed[static_cast<std::size_t>(here)]; });
+}
+
+template <class T> void FlowOnDevice<T>::shift(int field, T by) {
+  add_to_all(stream_, values_of(field).data(), values_of(field).size(), by);
+}
+
+template <class T> double FlowOnDevice<T>::seconds_of_exchange() const {
+  double sum = momentum_.seconds_of_exchange() + projection_.seconds_of_exchange();
+  for (const auto &scalar : scalars_)
+    sum += scalar->seconds_of_exchange();
+  return sum;
 }
 
 /// A number of each row of this rank.
@@ -93,16 +131,17 @@ template <class T>
 template <class Value, class Join>
 std::vector<double> FlowOnDevice<T>::of_rows(const Value &value, const Join &join) {
   const std::int64_t rows = box_.count[1] * box_.count[2];
-  const device::Array<double> found(stream_, rows);
-  reduce_rows(stream_, static_cast<int>(box_.count[0]), static_cast<int>(rows), value, join, found.data());
+  if (rows_.size() < rows)
+    rows_ = device::Array<double>(stream_, rows);
+  reduce_rows(stream_, static_cast<int>(box_.count[0]), static_cast<int>(rows), value, join, rows_.data());
   std::vector<double> on_host(static_cast<std::size_t>(rows));
-  found.get(stream_, on_host.data());
+  rows_.get(stream_, on_host.data());
   return on_host;
 }
 
-template <class T> std::vector<double> FlowOnDevice<T>::sums_of_rows(int i, const std::vector<double> &weights) {
+template <class T> std::vector<double> FlowOnDevice<T>::sums_of_rows(int field, const std::vector<double> &weights) {
   const device::Array<double> factors(stream_, weights);
-  return of_rows(Weighted<T>{velocity_[i].data(), factors.data(), box_.count[0]}, Plus{});
+  return of_rows(Weighted<T>{values_of(field).data(), factors.data(), box_.count[0]}, Plus{});
 }
 
 template <class T>

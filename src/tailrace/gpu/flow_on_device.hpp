@@ -2,6 +2,7 @@
 
 #include <tailrace/flow/accelerator.hpp>
 #include <tailrace/gpu/device_projection.hpp>
+#include <tailrace/gpu/device_scalar.hpp>
 
 #include <vector>
 
@@ -13,27 +14,29 @@ public:
   /// Collective.
   FlowOnDevice(const grid::Grid &grid, double viscosity, const ops::Hyperviscosities &hyperviscosity,
                ops::Interpolation interpolation, flow::TimeScheme scheme,
-               std::shared_ptr<const grid::ProcessGrid> processes);
+               std::shared_ptr<const grid::ProcessGrid> processes, const std::vector<ScalarParameters> &scalars = {});
 
-  void put_velocity(int i, const T *values) override;
-  void get_velocity(int i, T *values) override;
-  void put_history(int age, int i, const T *values) override;
-  void get_history(int age, int i, T *values) override;
+  void put(int field, const T *values) override;
+  void get(int field, T *values) override;
+  void put_history(int age, int field, const T *values) override;
+  void get_history(int age, int field, T *values) override;
+  void put_end(int field, int d, bool upper, int depth, const T *values) override;
+  void get_end(int field, int d, bool upper, int depth, T *values) override;
   void put_force(int i, const T *values) override;
   void advance(const flow::Stage &stage, double dt, const flow::SteadyForces &forces) override;
   void project() override;
   void potential(T *phi) override;
-  void put_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) override;
-  void get_end(int d, bool upper, int depth, const std::array<T *, 3> &fields) override;
-  void shift(int i, T by) override;
-  std::vector<double> sums_of_rows(int i, const std::vector<double> &weights) override;
+  void shift(int field, T by) override;
+  std::vector<double> sums_of_rows(int field, const std::vector<double> &weights) override;
   std::vector<double> rates_of_rows(const std::array<std::vector<double>, 3> &inverse) override;
-  double seconds_of_exchange() const override {
-    return momentum_.seconds_of_exchange() + projection_.seconds_of_exchange();
-  }
+  double seconds_of_exchange() const override;
 
 private:
   Components<T> &history(int age);
+  device::Array<T> &values_of(int field);
+  device::Array<T> &history_of(int age, int field);
+  T *between(std::int64_t size);
+  void add_buoyancy(const Components<T> &newest);
   void clear_normal_velocity();
   template <class Value, class Join> std::vector<double> of_rows(const Value &value, const Join &join);
 
@@ -45,6 +48,9 @@ private:
   Components<T> velocity_;
   std::vector<Components<T>> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
   std::size_t newest_ = 0;
+  std::vector<std::unique_ptr<DeviceScalar<T>>> scalars_;
+  device::Array<T> between_;
+  device::Array<double> rows_;
   Components<T> force_; ///< no memory until there is one
 };
 

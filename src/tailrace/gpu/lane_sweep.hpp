@@ -33,8 +33,9 @@ template <class T> struct Subtract {
 
 namespace detail {
 
-/// Lines along y or z that a block takes at once, a warp each: so many neighbours in memory are one request.
-inline constexpr int columns_of_block = 8;
+/// Lines along y or z that a block takes at once, a warp each: so many neighbours in memory are one request. Of the
+/// longest ones half as many have room in a block of all cards from the A100 on.
+template <class T, int rows> inline constexpr int columns_of_block = rows * sizeof(T) > 17 * sizeof(double) ? 4 : 8;
 /// Lines along x, which are contiguous.
 inline constexpr int rows_of_block = 4;
 
@@ -42,7 +43,8 @@ inline constexpr int rows_of_block = 4;
 template <class T, int rows> inline constexpr int line_room = PaddedLine<T, rows>::room + 128 / sizeof(T) / 8;
 
 template <class T, int rows, class Stage, class Finish> struct Columns {
-  static constexpr int columns = columns_of_block, threads = columns * ops::warp_lanes, room = line_room<T, rows>;
+  static constexpr int columns = columns_of_block<T, rows>, threads = columns * ops::warp_lanes,
+                       room = line_room<T, rows>;
   static constexpr std::size_t bytes = std::size_t{Stage::buffers} * columns * room * sizeof(T);
   Stage stage;
   Finish finish;

@@ -97,21 +97,19 @@ template <class T> Convect<T> Momentum<T>::along(int d) const {
           slopes_[d].data()};
 }
 
-/// The z part, which begins the right-hand side.
-template <class T> void Momentum<T>::sweep_z(const Components<T> &u, const Components<T> &newest) {
+template <class T> void Momentum<T>::begin(const Components<T> &u, const Components<T> &newest) {
   const auto in = exchange_.move(Pencil::y, Pencil::z, pointers(u), pointers(z_velocity_));
   const auto out = pointers(exchange_.is_free() ? newest : z_part_);
   sweep_columns<T>(stream_, 2, z_nodes_, z_nodes_, along(2), {in[0], in[1], in[2]}, Store<T>{{out[0], out[1], out[2]}});
   exchange_.move(Pencil::z, Pencil::y, out, pointers(newest));
+  sweep_columns<T>(stream_, 1, nodes_, nodes_, along(1), {u[0].data(), u[1].data(), u[2].data()},
+                   Add<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
 }
 
 template <class T>
-void Momentum<T>::advance(const flow::Stage &stage, double dt, const flow::SteadyForces &forces,
-                          const Components<T> *force, Components<T> &u, Components<T> &newest,
-                          const std::array<const Components<T> *, 2> &past) {
-  sweep_z(u, newest);
-  sweep_columns<T>(stream_, 1, nodes_, nodes_, along(1), {u[0].data(), u[1].data(), u[2].data()},
-                   Add<T>{{newest[0].data(), newest[1].data(), newest[2].data()}});
+void Momentum<T>::integrate(const flow::Stage &stage, double dt, const flow::SteadyForces &forces,
+                            const Components<T> *force, Components<T> &u, Components<T> &newest,
+                            const std::array<const Components<T> *, 2> &past) const {
   Integrate<T> finish{{newest[0].data(), newest[1].data(), newest[2].data()},
                       {u[0].data(), u[1].data(), u[2].data()},
                       {},

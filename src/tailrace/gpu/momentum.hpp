@@ -28,16 +28,18 @@ public:
   Momentum(const device::Stream &stream, const grid::Grid &grid, double viscosity,
            const ops::Hyperviscosities &hyperviscosity, const grid::Decomposition &nodes);
 
-  /// Leaves the right-hand side of `u` in `newest`, and adds to `u` the weighted sum of it and of `past`, the newest
-  /// first; dt multiplies the weights of the stage. `force`: fields that are added to the right-hand side, or null.
-  /// Collective.
-  void advance(const flow::Stage &stage, double dt, const flow::SteadyForces &forces, const Components<T> *force,
-               Components<T> &u, Components<T> &newest, const std::array<const Components<T> *, 2> &past);
+  /// Begins the right-hand side of `u` in `newest`, with its z and its y part. Collective.
+  void begin(const Components<T> &u, const Components<T> &newest);
+  /// Component z of the velocity in this rank's Z pencil, after `begin`.
+  const T *w_columns(const Components<T> &u) const { return exchange_.is_free() ? u[2].data() : z_velocity_[2].data(); }
+  /// Completes it with the x part and forces, and adds to `u` the weighted sum of it and of `past`, the newest first;
+  /// dt multiplies the weights of the stage. `force`: fields that are added too, or null.
+  void integrate(const flow::Stage &stage, double dt, const flow::SteadyForces &forces, const Components<T> *force,
+                 Components<T> &u, Components<T> &newest, const std::array<const Components<T> *, 2> &past) const;
   double seconds_of_exchange() const { return exchange_.seconds(); }
 
 private:
   Convect<T> along(int d) const;
-  void sweep_z(const Components<T> &u, const Components<T> &newest);
 
   const device::Stream &stream_;
   grid::Grid grid_;

@@ -1,5 +1,7 @@
 #include <tailrace/gpu/transform.hpp>
 
+#include <tailrace/support/error.hpp>
+
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -21,6 +23,10 @@ using grid::Index3;
 namespace {
 
 void check(cufftResult result, const char *what) {
+  if (result == CUFFT_ALLOC_FAILED)
+    throw InputError(
+        "the device has no room for the work of its Fourier transforms; take a smaller grid, more devices or "
+        "single precision, or compute on the processor (numerics.device = \"cpu\")");
   if (result != CUFFT_SUCCESS)
     throw std::runtime_error("cuFFT could not " + std::string(what) + ": error " + std::to_string(result));
 }

@@ -1,9 +1,9 @@
 // The stages of a flow on a device give what the processor's give, which test_navier_stokes.cpp holds against exact
 // solutions. Where the library was built for tests, the device is the processor, and runs the same kernels.
 #include "flow/flows.hpp"
+#include <tailrace/device/stream.hpp>
 #include <tailrace/gpu/accelerate.hpp>
 #include <tailrace/ops/lanes/per_lane.hpp>
-#include <tailrace/support/build_info.hpp>
 
 #include <gtest/gtest.h>
 
@@ -113,15 +113,23 @@ Grid box(const Index3 &nodes, Boundary x, Boundary y, Boundary z) {
   return {nodes, {2.0, 1.5, 1.8}, std::array<Boundary, 3>{x, y, z}};
 }
 
-bool is_built() { return build_info().at("gpu") != "off"; }
+/// Whether this process has a device, or the processor in place of one.
+bool has_device() {
+  try {
+    gpu::device_name();
+    return true;
+  } catch (const InputError &) {
+    return false;
+  }
+}
 
 } // namespace
 
 class FlowOnDevice : public testing::Test {
 protected:
   void SetUp() override {
-    if (!is_built())
-      GTEST_SKIP() << "this library has no kernels for devices";
+    if (!has_device())
+      GTEST_SKIP() << "this process has no device";
   }
 };
 
@@ -167,6 +175,34 @@ TEST_F(FlowOnDevice, TheOrderOfTheLanesDoesNotMatter) {
   other.step(0.02);
   Warp::order() = Warp::in_order();
   EXPECT_EQ(apart<double>(usual, other), 0);
+}
+
+TEST_F(FlowOnDevice, MovesBetweenRanksThroughTheHost) {
+  const Grid grid({20, 17, 26}, {2.0, 1.5, 1.8},
+                  std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::free_slip});
+  device::pretend_own_memory(true);
+  expect_equal<double>({grid, {0.01}}, 1e-13, "own memory");
+  expect_equal<float>({grid, {0.01}}, 2e-5, "own memory, float");
+  device::pretend_own_memory(false);
+}
+
+TEST_F(FlowOnDevice, WhoLooksChangesNothing) {
+  const Grid grid({20, 33, 18}, {2.0, 1.5, 1.8},
+                  std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::periodic},
+                  Stretching{Stretching::Where::walls, 0.7});
+  FlowOptions options{0.003};
+  options.flow_rate = FlowRate{0, 0.8};
+  options.linear = 0.3;
+  const Wanted wanted{grid, options};
+  Computed<double> quiet(wanted, true), watched(wanted, true);
+  for (int step = 0; step < 4; ++step) {
+    quiet.step(0.005);
+    watched.step(0.005);
+    const double first = watched.rate();
+    EXPECT_NE(watched.velocity(step % 3).data(), nullptr);
+    EXPECT_EQ(watched.rate(), first);
+  }
+  EXPECT_EQ(apart<double>(quiet, watched), 0);
 }
 
 TEST_F(FlowOnDevice, TakesWhatTheCallerChangesBetweenSteps) {
@@ -307,6 +343,66 @@ TEST_F(FlowOnDevice, KeepsAFlowRate) {
   EXPECT_LE(apart<double>(expected, found), 1e-12);
 }
 
+namespace {
+
+/// Largest differences of the scalars, in units of the largest value of each.
+double scalars_apart(NavierStokes<double> &a, NavierStokes<double> &b) {
+  double most = 0;
+  for (std::size_t s = 0; s < a.scalars().size(); ++s)
+    most = std::max(most, apart(a.scalar_values(s).data(), b.scalar_values(s).data(), a.velocity(0).size()));
+  return most;
+}
+
+void set_scalars(NavierStokes<double> &flow) {
+  for (std::size_t s = 0; s < flow.scalars().size(); ++s)
+    for_each_point(flow.velocity(0).box(), [&](const Index3 &p, std::int64_t at) {
+      flow.scalar_values(s).data()[at] = 0.5 + 0.4 * noise(p, 11 + static_cast<unsigned>(s));
+    });
+}
+
+} // namespace
+
+TEST_F(FlowOnDevice, CarriesScalars) {
+  using enum Boundary;
+  const Grid grid({24, 17, 20}, {2.0, 1.5, 1.8}, std::array<Boundary, 3>{dirichlet, dirichlet, periodic},
+                  Stretching{Stretching::Where::walls, 0.7});
+  for (const TimeScheme scheme : {TimeScheme::rk3, TimeScheme::ab3}) {
+    FlowOptions options{0.005, scheme};
+    options.hyperviscosity[2] = Hyperviscosity{1, 0.3};
+    ScalarOptions warm{0.004, Boundaries(dirichlet, dirichlet, periodic)};
+    warm.ends = {{{ScalarEnd::given, ScalarEnd::convected}, {ScalarEnd::given, ScalarEnd::no_flux}, {}}};
+    warm.buoyancy = {0.1, 0.7, -0.2};
+    ScalarOptions sand{0.006, Boundaries(dirichlet, {dirichlet, free_slip}, periodic)};
+    sand.ends = {{{ScalarEnd::free, ScalarEnd::convected}, {ScalarEnd::no_flux, ScalarEnd::free}, {}}};
+    sand.settling = {0, -0.3, 0.1};
+    sand.least = 0.1;
+    sand.most = 0.9;
+    options.scalars = {warm, sand};
+    const auto begin = [](NavierStokes<double> &flow) {
+      flow.make_outflow(0, {ConvectionSpeed::Kind::largest, 0}, true);
+      for (double &value : flow.velocity(0).values())
+        value = 1 + 0.1 * value;
+      set_scalars(flow);
+      for (double &value : flow.scalars()[0].given(1, false).values())
+        value = 0.75;
+    };
+    const Wanted wanted{grid, options, 0, begin};
+    Computed<double> expected(wanted, false), found(wanted, true);
+    for (NavierStokes<double> *flow : {&expected, &found})
+      for (int step = 0; step < 4; ++step) {
+        flow->step(0.002);
+        if (step == 1)
+          flow->scalar_values(0).data()[60] += 0.2; // the caller's until the next step
+      }
+    EXPECT_LE(apart<double>(expected, found), 1e-12);
+    EXPECT_LE(scalars_apart(expected, found), 1e-12);
+    EXPECT_LE(pressures_apart<double>(expected, found), 1e-10);
+    EXPECT_LE(
+        apart(expected.scalar_history(1, 1).data(), found.scalar_history(1, 1).data(), expected.velocity(0).size()),
+        1e-11);
+  }
+}
+
 TEST_F(FlowOnDevice, RateIsThatOfTheProcessorAndInfiniteWithoutANumber) {
   const Grid grid({20, 33, 18}, {2.0, 1.5, 1.8},
                   std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::free_slip});
@@ -355,7 +451,12 @@ TEST_F(FlowOnDevice, RefusesWhatItDoesNotComputeYet) {
       NavierStokes<double> flow(grid, {0.01}, processes, TransposeMethod::alltoall);
       EXPECT_THROW(gpu::accelerate(flow), InputError);
     }
-  Computed<double> flow({grid, {0.01}}, true);
-  const auto nothing = [](auto, auto, auto, auto) {};
-  EXPECT_THROW(flow.set_body(nothing, 1), InputError);
+  const auto ball = [](auto x, auto y, auto z, auto inside) {
+    for (std::size_t p = 0; p < x.size(); ++p)
+      inside[p] = std::hypot(x[p] - 1, y[p] - 0.75, z[p] - 0.9) < 0.3 ? 1 : 0;
+  };
+  Computed<double> flow({grid, {0.01}}, true), with_body({grid, {0.01}}, false);
+  EXPECT_THROW(flow.set_body(ball, 1), InputError);
+  with_body.set_body(ball, 1);
+  EXPECT_THROW(gpu::accelerate<double>(with_body), InputError);
 }

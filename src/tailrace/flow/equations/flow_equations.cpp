@@ -1,5 +1,7 @@
 #include <tailrace/flow/equations/flow_equations.hpp>
 
+#include <utility>
+
 namespace tailrace::flow {
 
 using namespace grid;
@@ -29,6 +31,22 @@ std::vector<double> momentum_slope(const Grid &grid, int d, double viscosity) {
   for (double &value : slope)
     value *= 2 * viscosity;
   return slope;
+}
+
+ScalarEquations scalar_equations(const Grid &grid, int d, double diffusivity, double settling,
+                                 const std::optional<Hyperviscosity> &hyperviscosity, bool diffuses) {
+  const Sides sides = grid.boundaries[d];
+  const std::vector<double> metric = grid.metric(d), curvature = grid.curvature(d);
+  std::vector<double> squared = metric, shift(static_cast<std::size_t>(grid.nodes[d]), settling);
+  for (double &value : squared)
+    value *= value;
+  for (std::size_t j = 0; j < curvature.size(); ++j)
+    shift[j] += diffusivity * curvature[j];
+  return {
+      {compact_scheme(Operation::first_derivative, grid.spacing(d)), grid.nodes[d], sides, Parity::even, -1, metric},
+      {diffusion_scheme(grid.spacing(d), diffuses ? hyperviscosity : std::nullopt), grid.nodes[d], sides, Parity::even,
+       diffuses ? diffusivity : 0, squared},
+      std::move(shift)};
 }
 
 Sides staggered_sides(const Grid &grid, int d) { return grid.periodic(d) ? Boundary::periodic : Boundary::free_slip; }

@@ -24,6 +24,15 @@ MomentumEquations momentum_equations(const grid::Grid &grid, int d, double visco
 /// times the curvature of the mapping, because the gradient holds the factor -1/2. Else empty.
 std::vector<double> momentum_slope(const grid::Grid &grid, int d, double viscosity);
 
+/// The equations along one direction for a scalar; see ScalarTransport. `grid`: with the boundaries of the scalar.
+struct ScalarEquations {
+  ops::LineEquations gradient;  ///< minus the derivative
+  ops::LineEquations diffusion; ///< kappa times the second derivative; where stretched, without the slope
+  std::vector<double> shift;    ///< added to u_d: the settling, and kappa times the curvature of the mapping
+};
+ScalarEquations scalar_equations(const grid::Grid &grid, int d, double diffusivity, double settling,
+                                 const std::optional<ops::Hyperviscosity> &hyperviscosity, bool diffuses = true);
+
 /// Between nodes and cells every end that is not periodic is a mirror, also a wall: about it the pressure is even, and
 /// the normal velocity odd about its value there. So cosines diagonalise the operators.
 grid::Sides staggered_sides(const grid::Grid &grid, int d);
