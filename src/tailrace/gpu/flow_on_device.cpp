@@ -71,7 +71,7 @@ template <class T> void FlowOnDevice<T>::add_buoyancy(const Components<T> &newes
   for (auto &scalar : scalars_)
     for (int i = 0; i < 3; ++i)
       if (const T strength = static_cast<T>(scalar->parameters().buoyancy[i]); strength != 0)
-        if (const Box where = flow::free_nodes(grid_, i).intersect(box_); where.size() > 0)
+        if (const Box where = flow::free_nodes(grid_, i).intersect(box_); !where.empty())
           add_multiple(stream_, box_, where, newest[i].data(), strength, scalar->values().data());
 }
 
