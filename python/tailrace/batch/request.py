@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tailrace.case.case import Case
@@ -32,6 +32,7 @@ class JobRequest:
     :param options: more lines of the head, as the batch system takes them: "--account=x".
     :param setup: commands before the run, such as "module load openmpi".
     :param pack: what `tailrace pack` wrote, from which the ranks start; None: from where this command is.
+    :param on_gpus: each rank of the simulation has one; `checked` takes it from the case.
     """
 
     case: Path
@@ -45,6 +46,12 @@ class JobRequest:
     options: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
     pack: Path | None = None
+    on_gpus: bool = False
+
+    @property
+    def gpus_per_node(self) -> int:
+        """The GPUs that the simulation needs on each node."""
+        return -(-self.ranks // self.nodes) if self.on_gpus else 0
 
     @property
     def ranks(self) -> int:
@@ -54,14 +61,14 @@ class JobRequest:
     def checked(self, case: Case) -> JobRequest:
         """This request, if the case can be computed so.
 
-        :raises BatchError: there are more ranks than pencils, or no ranks are left, or the time is too short.
+        :raises BatchError: there are more ranks than pencils or slabs, or no ranks are left, or the time is too short.
         """
         if self.ranks < 1:
             raise BatchError(f"the analysis takes all {self.nodes * self.ranks_per_node} ranks; ask for more nodes")
         for problem in (too_many(case, self.ranks), too_short(case, self.nodes, self.seconds)):
             if problem:
                 raise BatchError(problem)
-        return self
+        return replace(self, on_gpus=case.numerics.device == "gpu")
 
 
 def state_bytes(case: Case) -> int:
@@ -79,8 +86,9 @@ def margin(case: Case, nodes: int) -> int:
 def too_many(case: Case, ranks: int) -> str:
     """Why the points cannot be given to so many ranks; "" if they can."""
     x, y, z = case.grid.points
-    most = min(x, y) * min(y, z)
-    return f"{ranks} ranks, and the {x} x {y} x {z} points give pencils to {most} at most" if ranks > most else ""
+    on_gpus = case.numerics.device == "gpu"
+    most, parts = (min(y, z), "slabs") if on_gpus else (min(x, y) * min(y, z), "pencils")
+    return f"{ranks} ranks, and the {x} x {y} x {z} points give {parts} to {most} at most" if ranks > most else ""
 
 
 def too_short(case: Case, nodes: int, seconds: int) -> str:

@@ -51,6 +51,8 @@ class Slurm(BatchSystem):
             f"--job-name={_name(job)}", f"--nodes={job.nodes}", f"--ntasks-per-node={job.ranks_per_node}",
             f"--time={clock(job.seconds)}", "--open-mode=append", "--requeue",
         ]  # fmt: skip
+        if job.on_gpus:
+            lines.append(f"--gpus-per-node={job.gpus_per_node}")
         return [*lines, f"--signal=USR1@{margin}"] if self.direct(job) else lines
 
     def direct(self, job: JobRequest) -> Sequence[str]:
@@ -65,9 +67,9 @@ class Pbs(BatchSystem):
 
     def head(self, job: JobRequest, margin: int) -> list[str]:
         """One log for output and errors; see `Slurm.head`."""
-        each = job.ranks_per_node
+        each, gpus = job.ranks_per_node, f":ngpus={job.gpus_per_node}" if job.on_gpus else ""
         return [
-            f"-N {_name(job)}", f"-l select={job.nodes}:ncpus={each}:mpiprocs={each}",
+            f"-N {_name(job)}", f"-l select={job.nodes}:ncpus={each}:mpiprocs={each}{gpus}",
             f"-l walltime={clock(job.seconds)}", "-j oe", "-r y",
         ]  # fmt: skip
 
