@@ -40,6 +40,16 @@ public:
   virtual void shift(int field, T by) = 0;
   /// The sums of weights times values of a field along x, row by row.
   virtual std::vector<double> sums_of_rows(int field, const std::vector<double> &weights) = 0;
+  /// The same of products of two fields.
+  virtual std::vector<double> products_of_rows(int a, int b, const std::vector<double> &weights) = 0;
+  /// The same of products of the velocity gradient g_id = d u_i / d x_d: of g_ii^2, of the other g_id^2, and of g_id
+  /// g_di with i < d.
+  virtual std::array<std::vector<double>, 3> gradients_of_rows(const std::vector<double> &weights) = 0;
+  /// The same of u_i times its second derivative along x, y and z; with the hyperviscosity of the flow, or without.
+  virtual std::array<std::vector<double>, 3> diffusion_of_rows(const std::vector<double> &weights,
+                                                               bool hyperviscous) = 0;
+  /// The largest |div u| on the cells of this rank; infinite if it is not a number.
+  virtual double max_divergence() = 0;
   /// The largest `node_rate` of each row. `inverse`: 1 / h_d at this rank's nodes.
   virtual std::vector<double> rates_of_rows(const std::array<std::vector<double>, 3> &inverse) = 0;
   /// Seconds of transposes since the start.

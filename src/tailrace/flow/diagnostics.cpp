@@ -93,18 +93,33 @@ template <class T> auto Diagnostics<T>::gradient() -> std::array<const T *, 9> {
   return arrays;
 }
 
-template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
+template <class T> void Diagnostics<T>::add_products(std::array<ExactSum, 4> &sums) {
   const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
   const Index3 count = flow_.velocity(0).box().count;
   using Pairs = std::vector<std::pair<const T *, const T *>>;
-  std::array<ExactSum, 4> sums; // of u . u, of g_ii^2, of the other g_ij^2, and of g_ij g_ji with i < j
   const auto add = [&](std::size_t which, const Pairs &pairs) { add_weighted(sums[which], weights_, count, pairs); };
-  removed_ = removed(diffusion_ ? *diffusion_ : operators_);
   const auto g = gradient();
   add(0, {{u[0], u[0]}, {u[1], u[1]}, {u[2], u[2]}});
   add(1, {{g[0], g[0]}, {g[4], g[4]}, {g[8], g[8]}});
   add(2, {{g[1], g[1]}, {g[2], g[2]}, {g[3], g[3]}, {g[5], g[5]}, {g[6], g[6]}, {g[7], g[7]}});
   add(3, {{g[1], g[3]}, {g[2], g[6]}, {g[5], g[7]}});
+}
+
+template <class T> void Diagnostics<T>::add_products(Accelerator<T> &device, std::array<ExactSum, 4> &sums) {
+  for (int i = 0; i < 3; ++i)
+    add_rows(sums[0], weights_, device.products_of_rows(i, i, weights_[0]));
+  const auto of_gradient = device.gradients_of_rows(weights_[0]);
+  for (std::size_t which = 0; which < 3; ++which)
+    add_rows(sums[which + 1], weights_, of_gradient[which]);
+}
+
+template <class T> VolumeAverages Diagnostics<T>::averages(double dt) {
+  std::array<ExactSum, 4> sums; // of u . u, of g_ii^2, of the other g_ij^2, and of g_ij g_ji with i < j
+  removed_ = removed(diffusion_ ? *diffusion_ : operators_);
+  if (Accelerator<T> *const device = flow_.device())
+    add_products(*device, sums);
+  else
+    add_products(sums);
   ExactSum::combine(flow_.nodes().comm(), sums);
   const auto mean = [&](std::size_t which) {
     return sums[which].value() / static_cast<double>(product(flow_.grid().cells()));

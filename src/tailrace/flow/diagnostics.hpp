@@ -3,6 +3,7 @@
 #include <tailrace/flow/velocity_derivatives.hpp>
 #include <tailrace/ops/operators.hpp>
 #include <tailrace/ops/reductions.hpp>
+#include <tailrace/support/exact_sum.hpp>
 
 #include <optional>
 #include <string>
@@ -66,6 +67,8 @@ public:
   void invalidate() { fresh_ = false; }
 
 private:
+  void add_products(std::array<ExactSum, 4> &sums);
+  void add_products(Accelerator<T> &device, std::array<ExactSum, 4> &sums);
   std::array<double, 3> removed(ops::Operators<T> &operators);
   double inside(const std::array<const T *, 3> &field) const;
   void differentiate(ops::Operators<T> &operators, ops::Operation operation, int component, grid::Buffer<T> *out);

@@ -22,13 +22,19 @@ bool has_work(const FlowOptions &options) {
 /// What viscosity takes from the energy along x, y and z, by second derivatives of these operators: those of the flow,
 /// or those of sixth order. Around a body they are always those of the flow.
 template <class T> std::array<double, 3> Diagnostics<T>::removed(Operators<T> &operators) {
-  const Index3 count = flow_.velocity(0).box().count;
   std::array<ExactSum, 3> sums;
-  fresh_ = false; // the memory of the gradient holds second derivatives until the gradient is computed
-  for (int i = 0; i < 3; ++i) {
-    differentiate(operators, Operation::second_derivative, i, gradient_.data());
+  if (Accelerator<T> *const device = flow_.device()) {
+    const auto rows = device->diffusion_of_rows(inside_[0], diffusion_ && &operators == &*diffusion_);
     for (std::size_t d = 0; d < 3; ++d)
-      add_weighted<T>(sums[d], inside_, count, {{flow_.velocity(i).data(), gradient_[d].data()}});
+      add_rows(sums[d], inside_, rows[d]);
+  } else {
+    const Index3 count = flow_.velocity(0).box().count;
+    fresh_ = false; // the memory of the gradient holds second derivatives until the gradient is computed
+    for (int i = 0; i < 3; ++i) {
+      differentiate(operators, Operation::second_derivative, i, gradient_.data());
+      for (std::size_t d = 0; d < 3; ++d)
+        add_weighted<T>(sums[d], inside_, count, {{flow_.velocity(i).data(), gradient_[d].data()}});
+    }
   }
   ExactSum::combine(flow_.nodes().comm(), sums);
   const double factor = -flow_.options().viscosity / static_cast<double>(product(flow_.grid().cells()));
@@ -48,6 +54,13 @@ template <class T> double Diagnostics<T>::inside(const std::array<const T *, 3> 
 }
 
 template <class T> double Diagnostics<T>::energy() {
+  if (Accelerator<T> *const device = flow_.device()) {
+    ExactSum sum;
+    for (int i = 0; i < 3; ++i)
+      add_rows(sum, inside_, device->products_of_rows(i, i, inside_[0]));
+    sum.combine(flow_.nodes().comm());
+    return 0.5 * sum.value() / static_cast<double>(product(flow_.grid().cells()));
+  }
   return 0.5 * inside({flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()});
 }
 

@@ -363,7 +363,8 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
 }
 
 template <class T> double NavierStokes<T>::max_divergence() {
-  fetch_velocity();
+  if (Accelerator<T> *const computes = device())
+    return nodes().comm().max(computes->max_divergence());
   Buffer<T> cells(projection_.cells().box(Pencil::z).size());
   projection_.divergence(constant(pointers(velocity_)), cells.data());
   double largest = 0;

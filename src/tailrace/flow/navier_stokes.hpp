@@ -166,6 +166,8 @@ public:
   /// momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ, because each
   /// removes the rest of the divergence in the body, however short the stage. Collective.
   void mean_pressure(T *nodes);
+  /// The device that computes the flow, with the fields of now; null where the processor computes it. Collective.
+  Accelerator<T> *device();
   /// The largest `node_rate`. Collective.
   double rate();
   /// Largest |div u| on the cells, of a velocity that is zero in a body; infinite if it is not a number. Collective.

@@ -63,6 +63,13 @@ template <class T> void NavierStokes<T>::advance_on_device(const Stage &stage, d
   device_->advance(stage, dt, steady_forces());
 }
 
+template <class T> Accelerator<T> *NavierStokes<T>::device() {
+  for (int field = 0; device_ && field < static_cast<int>(here_.size()); ++field)
+    if (is_here(field)) // the caller may still change what is here
+      device_->put(field, values_of(field));
+  return device_.get();
+}
+
 /// Calls visit(field, direction, upper) for each end at which a value is given to a field that the device has.
 template <class T>
 template <class Visit>
@@ -123,10 +130,7 @@ template <class T> double NavierStokes<T>::rate() {
         for (const double inverse_x : inverse[0])
           largest = std::max(largest, node_rate(*x++, *y++, *z++, inverse_x, inverse_y, inverse_z));
   } else {
-    for (int i = 0; i < 3; ++i) // the caller may still change what is here
-      if (is_here(i))
-        device_->put(i, velocity_[i].data());
-    for (const double of_row : device_->rates_of_rows(inverse))
+    for (const double of_row : device()->rates_of_rows(inverse))
       largest = std::max(largest, of_row);
   }
   return nodes_.decomposition().comm().max(largest);
@@ -153,6 +157,7 @@ template void NavierStokes<float>::fetch(int);
 template void NavierStokes<float>::fetch_history(int);
 template void NavierStokes<float>::refuse_on_device(const char *) const;
 template void NavierStokes<float>::send();
+template Accelerator<float> *NavierStokes<float>::device();
 template void NavierStokes<float>::advance_on_device(const Stage &, double);
 template void NavierStokes<float>::fetch_ends(int, int, int);
 template void NavierStokes<float>::put_ends(int, int);
@@ -168,6 +173,7 @@ template void NavierStokes<double>::fetch(int);
 template void NavierStokes<double>::fetch_history(int);
 template void NavierStokes<double>::refuse_on_device(const char *) const;
 template void NavierStokes<double>::send();
+template Accelerator<double> *NavierStokes<double>::device();
 template void NavierStokes<double>::advance_on_device(const Stage &, double);
 template void NavierStokes<double>::fetch_ends(int, int, int);
 template void NavierStokes<double>::put_ends(int, int);

@@ -48,22 +48,32 @@ template <class T> Staggered<T> Projection<T>::along(int d) const {
           s[3]};
 }
 
-template <class T> void Projection<T>::operator()(Components<T> &u) {
+/// The arrays between the y and the z stage, in this rank's Z pencil.
+template <class T> std::vector<T *> Projection<T>::z_columns() {
+  return exchange_.is_free() ? xy() : std::vector<T *>{z_part_[0].data(), z_part_[1].data()};
+}
+
+template <class T> void Projection<T>::divergence(const Components<T> &u, T *result) {
   T *const x[3] = {x_part_[0].data(), x_part_[1].data(), x_part_[2].data()};
-  const std::vector<T *> xy{xy_part_[0].data(), xy_part_[1].data()};
-  T *const phi = poisson_.values();
-  const auto x_in = [&] { return std::array<const T *, 3>{x[0], x[1], x[2]}; };
   sweep_rows<T>(stream_, nodes_, x_cells_, DivergenceX<T>{along(0)}, {u[0].data(), u[1].data(), u[2].data()},
                 Store<T>{{x[0], x[1], x[2]}});
-  sweep_columns<T>(stream_, 1, x_cells_, xy_cells_, DivergenceY<T>{along(1)}, x_in(), Store<T>{{xy[0], xy[1]}});
-  const auto z = exchange_.move(Pencil::y, Pencil::z, xy, {z_part_[0].data(), z_part_[1].data()});
-  sweep_columns<T>(stream_, 2, z_columns_, z_cells_, DivergenceZ<T>{along(2)}, {z[0], z[1]}, Store<T>{{phi}});
+  sweep_columns<T>(stream_, 1, x_cells_, xy_cells_, DivergenceY<T>{along(1)}, {x[0], x[1], x[2]},
+                   Store<T>{{xy()[0], xy()[1]}});
+  const auto z = exchange_.move(Pencil::y, Pencil::z, xy(), z_columns());
+  sweep_columns<T>(stream_, 2, z_columns_, z_cells_, DivergenceZ<T>{along(2)}, {z[0], z[1]}, Store<T>{{result}});
+}
+
+template <class T> void Projection<T>::operator()(Components<T> &u) {
+  T *const x[3] = {x_part_[0].data(), x_part_[1].data(), x_part_[2].data()};
+  T *const phi = poisson_.values();
+  divergence(u, phi);
   poisson_.solve();
+  const auto z = z_columns();
   sweep_columns<T>(stream_, 2, z_cells_, z_columns_, GradientZ<T>{along(2)}, {phi}, Store<T>{{z[0], z[1]}});
-  exchange_.move(Pencil::z, Pencil::y, z, xy);
-  sweep_columns<T>(stream_, 1, xy_cells_, x_cells_, GradientY<T>{along(1)}, {xy[0], xy[1]},
+  exchange_.move(Pencil::z, Pencil::y, z, xy());
+  sweep_columns<T>(stream_, 1, xy_cells_, x_cells_, GradientY<T>{along(1)}, {xy()[0], xy()[1]},
                    Store<T>{{x[0], x[1], x[2]}});
-  sweep_rows<T>(stream_, x_cells_, nodes_, GradientX<T>{along(0)}, x_in(),
+  sweep_rows<T>(stream_, x_cells_, nodes_, GradientX<T>{along(0)}, {x[0], x[1], x[2]},
                 Subtract<T>{{u[0].data(), u[1].data(), u[2].data()}});
 }
 

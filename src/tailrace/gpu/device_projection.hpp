@@ -17,12 +17,17 @@ public:
 
   /// Replaces u by u - grad phi. Collective.
   void operator()(Components<T> &u);
+  /// div u on the cells of this rank's Z pencil, in the memory of `result`. Collective.
+  void divergence(const Components<T> &u, T *result);
+  const Layout &cells() const { return z_cells_; }
   /// The phi of the last projection, on the cells, this rank's Z pencil, to the host. Local.
   void potential(T *phi) const;
   double seconds_of_exchange() const { return exchange_.seconds() + poisson_.seconds_of_exchange(); }
 
 private:
   Staggered<T> along(int d) const;
+  std::vector<T *> xy() const { return {xy_part_[0].data(), xy_part_[1].data()}; }
+  std::vector<T *> z_columns();
 
   const device::Stream &stream_;
   grid::Grid grid_;

@@ -165,6 +165,27 @@ template <class T> struct Weighted {
   }
 };
 
+/// A weight of the place in x times the product of the values of two fields there.
+template <class T> struct WeightedProduct {
+  const T *a, *b;
+  const double *weights;
+  std::int64_t points;
+  TAILRACE_LANES double operator()(int row, int i) const {
+    const std::int64_t at = row * points + i;
+    return weights[i] * (static_cast<double>(a[at]) * static_cast<double>(b[at]));
+  }
+};
+
+/// The size of a value; infinite where it is not a number.
+template <class T> struct Size {
+  const T *field;
+  std::int64_t points;
+  TAILRACE_LANES double operator()(int row, int i) const {
+    const auto value = static_cast<double>(field[row * points + i]);
+    return value == value ? (value < 0 ? -value : value) : std::numeric_limits<double>::infinity();
+  }
+};
+
 /// See flow::node_rate; x, y, z: the inverse distances.
 template <class T> struct Rate {
   const T *velocity[3];

@@ -15,7 +15,8 @@ FlowOnDevice<T>::FlowOnDevice(const Grid &grid, double viscosity, const ops::Hyp
     : stream_(processes->comm().split_node().rank()), grid_(grid),
       box_(Decomposition(processes, grid.nodes).box(Pencil::x)),
       momentum_(stream_, grid, viscosity, hyperviscosity, Decomposition(processes, grid.nodes)),
-      projection_(stream_, grid, interpolation, processes), velocity_(components<T>(stream_, box_.size())) {
+      projection_(stream_, grid, interpolation, processes), velocity_(components<T>(stream_, box_.size())),
+      hyperviscosity_(hyperviscosity), nodes_(processes, grid.nodes) {
   for (int i = 0; i <= flow::stored_right_hand_sides(scheme); ++i)
     right_hand_sides_.push_back(components<T>(stream_, box_.size()));
   for (const ScalarParameters &scalar : scalars)
@@ -121,27 +122,101 @@ template <class T> void FlowOnDevice<T>::shift(int field, T by) {
 
 template <class T> double FlowOnDevice<T>::seconds_of_exchange() const {
   double sum = momentum_.seconds_of_exchange() + projection_.seconds_of_exchange();
+  sum += derivatives_ ? derivatives_->seconds_of_exchange() : 0;
   for (const auto &scalar : scalars_)
     sum += scalar->seconds_of_exchange();
   return sum;
 }
 
-/// A number of each row of this rank.
+/// A number of each row of a part of this shape.
 template <class T>
 template <class Value, class Join>
-std::vector<double> FlowOnDevice<T>::of_rows(const Value &value, const Join &join) {
-  const std::int64_t rows = box_.count[1] * box_.count[2];
+std::vector<double> FlowOnDevice<T>::of_rows(const Value &value, const Join &join, const Index3 &shape) {
+  const std::int64_t rows = shape[1] * shape[2];
   if (rows_.size() < rows)
     rows_ = device::Array<double>(stream_, rows);
-  reduce_rows(stream_, static_cast<int>(box_.count[0]), static_cast<int>(rows), value, join, rows_.data());
+  reduce_rows(stream_, static_cast<int>(shape[0]), static_cast<int>(rows), value, join, rows_.data());
   std::vector<double> on_host(static_cast<std::size_t>(rows));
-  rows_.get(stream_, on_host.data());
+  device::download(stream_, on_host.data(), rows_.data(), on_host.size() * sizeof(double));
   return on_host;
 }
 
 template <class T> std::vector<double> FlowOnDevice<T>::sums_of_rows(int field, const std::vector<double> &weights) {
   const device::Array<double> factors(stream_, weights);
-  return of_rows(Weighted<T>{values_of(field).data(), factors.data(), box_.count[0]}, Plus{});
+  return of_rows(Weighted<T>{values_of(field).data(), factors.data(), box_.count[0]}, Plus{}, box_.count);
+}
+
+template <class T>
+std::vector<double> FlowOnDevice<T>::product(const T *a, const T *b, const device::Array<double> &weights) {
+  return of_rows(WeightedProduct<T>{a, b, weights.data(), box_.count[0]}, Plus{}, box_.count);
+}
+
+template <class T>
+std::vector<double> FlowOnDevice<T>::products_of_rows(int a, int b, const std::vector<double> &weights) {
+  return product(values_of(a).data(), values_of(b).data(), device::Array<double>(stream_, weights));
+}
+
+namespace {
+void add(std::vector<double> &sums, const std::vector<double> &more) {
+  sums.resize(more.size());
+  for (std::size_t row = 0; row < more.size(); ++row)
+    sums[row] += more[row];
+}
+} // namespace
+
+/// Room for a derivative.
+template <class T> T *FlowOnDevice<T>::room(std::size_t number) {
+  if (!derivatives_)
+    derivatives_ = std::make_unique<Derivatives<T>>(stream_, grid_, hyperviscosity_, nodes_);
+  if (room_[number].size() == 0)
+    room_[number] = device::Array<T>(stream_, box_.size());
+  return room_[number].data();
+}
+
+template <class T>
+std::array<std::vector<double>, 3> FlowOnDevice<T>::gradients_of_rows(const std::vector<double> &weights) {
+  using Kind = typename Derivatives<T>::Kind;
+  const device::Array<double> factors(stream_, weights);
+  T *const a = room(0), *const b = room(1);
+  std::array<std::vector<double>, 3> sums;
+  for (int i = 0; i < 3; ++i) {
+    (*derivatives_)(Kind::first, i, i, values_of(i).data(), a);
+    add(sums[0], product(a, a, factors));
+    for (int d = i + 1; d < 3; ++d) {
+      (*derivatives_)(Kind::first, i, d, values_of(i).data(), a);
+      (*derivatives_)(Kind::first, d, i, values_of(d).data(), b);
+      add(sums[1], product(a, a, factors));
+      add(sums[1], product(b, b, factors));
+      add(sums[2], product(a, b, factors));
+    }
+  }
+  return sums;
+}
+
+template <class T>
+std::array<std::vector<double>, 3> FlowOnDevice<T>::diffusion_of_rows(const std::vector<double> &weights,
+                                                                      bool hyperviscous) {
+  using Kind = typename Derivatives<T>::Kind;
+  const device::Array<double> factors(stream_, weights);
+  T *const a = room(0);
+  std::array<std::vector<double>, 3> sums;
+  for (int i = 0; i < 3; ++i)
+    for (int d = 0; d < 3; ++d) {
+      (*derivatives_)(hyperviscous ? Kind::hyperviscous : Kind::second, i, d, values_of(i).data(), a);
+      add(sums[static_cast<std::size_t>(d)], product(values_of(i).data(), a, factors));
+    }
+  return sums;
+}
+
+template <class T> double FlowOnDevice<T>::max_divergence() {
+  const Layout &cells = projection_.cells();
+  if (cells_.size() == 0)
+    cells_ = device::Array<T>(stream_, cells.size());
+  projection_.divergence(velocity_, cells_.data());
+  double largest = 0;
+  for (const double of_row : of_rows(Size<T>{cells_.data(), cells.shape[0]}, Larger{}, cells.shape))
+    largest = of_row > largest ? of_row : largest;
+  return largest;
 }
 
 template <class T>
@@ -153,7 +228,7 @@ std::vector<double> FlowOnDevice<T>::rates_of_rows(const std::array<std::vector<
                          z.data(),
                          box_.count[0],
                          static_cast<int>(box_.count[1])},
-                 Larger{});
+                 Larger{}, box_.count);
 }
 
 template class FlowOnDevice<float>;

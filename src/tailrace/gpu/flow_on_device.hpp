@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tailrace/flow/accelerator.hpp>
+#include <tailrace/gpu/derivatives.hpp>
 #include <tailrace/gpu/device_projection.hpp>
 #include <tailrace/gpu/device_scalar.hpp>
 
@@ -28,6 +29,10 @@ public:
   void potential(T *phi) override;
   void shift(int field, T by) override;
   std::vector<double> sums_of_rows(int field, const std::vector<double> &weights) override;
+  std::vector<double> products_of_rows(int a, int b, const std::vector<double> &weights) override;
+  std::array<std::vector<double>, 3> gradients_of_rows(const std::vector<double> &weights) override;
+  std::array<std::vector<double>, 3> diffusion_of_rows(const std::vector<double> &weights, bool hyperviscous) override;
+  double max_divergence() override;
   std::vector<double> rates_of_rows(const std::array<std::vector<double>, 3> &inverse) override;
   double seconds_of_exchange() const override;
 
@@ -38,7 +43,10 @@ private:
   T *between(std::int64_t size);
   void add_buoyancy(const Components<T> &newest);
   void clear_normal_velocity();
-  template <class Value, class Join> std::vector<double> of_rows(const Value &value, const Join &join);
+  template <class Value, class Join>
+  std::vector<double> of_rows(const Value &value, const Join &join, const grid::Index3 &shape);
+  std::vector<double> product(const T *a, const T *b, const device::Array<double> &weights);
+  T *room(std::size_t number);
 
   device::Stream stream_; ///< first: the others end before it
   grid::Grid grid_;
@@ -49,7 +57,11 @@ private:
   std::vector<Components<T>> right_hand_sides_; ///< a ring; [newest_] is the newest finished one
   std::size_t newest_ = 0;
   std::vector<std::unique_ptr<DeviceScalar<T>>> scalars_;
-  device::Array<T> between_;
+  std::unique_ptr<Derivatives<T>> derivatives_; ///< made when they are first needed
+  std::array<device::Array<T>, 2> room_;        ///< for derivatives
+  ops::Hyperviscosities hyperviscosity_;
+  grid::Decomposition nodes_;
+  device::Array<T> between_, cells_;
   device::Array<double> rows_;
   Components<T> force_; ///< no memory until there is one
 };

@@ -1,38 +1,24 @@
 #pragma once
 
+#include <tailrace/ops/operator_equations.hpp>
 #include <tailrace/ops/sweep.hpp>
 
 #include <optional>
 
 namespace tailrace::ops {
 
-/// A derivative along lines whose points may be stretched:  system + curvature * slope, where slope is the first
-/// derivative and is there for second derivatives of stretched lines only.
+/// A derivative along lines whose points may be stretched; see OperatorEquations.
 template <class T> struct LineOperator {
   LineSystem<T> system;
   std::optional<LineSystem<T>> slope;
   std::vector<T> curvature;
 
-  /// Of a scheme on nodes or centres of direction d of a grid.
   LineOperator(const CompactScheme &scheme, const grid::Grid &grid, int d, Parity parity, double factor = 1)
-      : system(scheme, grid.nodes[d], grid.boundaries[d], parity, factor, metric_of(scheme.operation, grid, d)) {
-    if (scheme.operation != Operation::second_derivative || !grid.stretched(d))
-      return;
-    const CompactScheme first = compact_scheme(Operation::first_derivative, scheme.spacing);
-    slope.emplace(first, grid.nodes[d], grid.boundaries[d], parity, factor, grid.metric(d));
-    for (const double value : grid.curvature(d))
-      curvature.push_back(static_cast<T>(-value));
-  }
-
-private:
-  static std::vector<double> metric_of(Operation operation, const grid::Grid &grid, int d) {
-    if (!is_derivative(operation))
-      return {};
-    std::vector<double> metric = grid.metric(d, to_centre(operation));
-    if (operation == Operation::second_derivative)
-      for (double &value : metric)
-        value *= value;
-    return metric;
+      : LineOperator(OperatorEquations(scheme, grid, d, parity, factor)) {}
+  explicit LineOperator(const OperatorEquations &equations)
+      : system(equations.system), curvature(equations.curvature.begin(), equations.curvature.end()) {
+    if (equations.slope)
+      slope.emplace(*equations.slope);
   }
 };
 

@@ -98,6 +98,13 @@ void add_weighted(ExactSum &sum, const Weights &weights, const Index3 &count, co
   });
 }
 
+void add_rows(ExactSum &sum, const Weights &weights, const std::vector<double> &rows) {
+  std::size_t row = 0;
+  for (const double z : weights[2])
+    for (const double y : weights[1])
+      sum.add(y * z * rows[row++]);
+}
+
 template void sum_of_products(const Pairs<float> &, std::int64_t, float *);
 template void sum_of_products(const Pairs<double> &, std::int64_t, double *);
 template void add_weighted(ExactSum &, const Weights &, const Index3 &, const float *);

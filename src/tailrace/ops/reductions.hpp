@@ -25,6 +25,9 @@ using Weights = std::array<std::vector<double>, 3>;
 /// on how ranks share the points if each has whole rows along x. Local.
 template <class T> void add_weighted(ExactSum &sum, const Weights &weights, const grid::Index3 &count, const T *values);
 
+/// The same where the weighted sums along x are known, row by row.
+void add_rows(ExactSum &sum, const Weights &weights, const std::vector<double> &rows);
+
 /// The same for the sum of the products of `pairs` at each point, which is not stored. Throws InputError unless there
 /// are 1 to 9 pairs. Local.
 template <class T>

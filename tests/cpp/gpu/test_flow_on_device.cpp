@@ -2,6 +2,7 @@
 // solutions. Where the library was built for tests, the device is the processor, and runs the same kernels.
 #include "flow/flows.hpp"
 #include <tailrace/device/stream.hpp>
+#include <tailrace/flow/diagnostics.hpp>
 #include <tailrace/gpu/accelerate.hpp>
 #include <tailrace/ops/lanes/per_lane.hpp>
 
@@ -400,6 +401,38 @@ TEST_F(FlowOnDevice, CarriesScalars) {
     EXPECT_LE(
         apart(expected.scalar_history(1, 1).data(), found.scalar_history(1, 1).data(), expected.velocity(0).size()),
         1e-11);
+  }
+}
+
+TEST_F(FlowOnDevice, AveragesAreThoseOfTheProcessor) {
+  using enum Boundary;
+  for (const Grid &grid : {box({20, 17, 26}, periodic, free_slip, periodic),
+                           Grid({20, 33, 18}, {2.0, 1.5, 1.8}, std::array<Boundary, 3>{dirichlet, dirichlet, periodic},
+                                Stretching{Stretching::Where::walls, 0.7})}) {
+    FlowOptions options{0.003};
+    options.hyperviscosity[0] = options.hyperviscosity[1] = Hyperviscosity{2, 0.4};
+    const Wanted wanted{grid, options};
+    Computed<double> expected(wanted, false), found(wanted, true);
+    for (NavierStokes<double> *flow : {&expected, &found})
+      flow->step(0.005);
+    const auto processes = every_process_grid().front();
+    Diagnostics<double> of_expected(expected, processes, TransposeMethod::alltoall),
+        of_found(found, processes, TransposeMethod::alltoall);
+    const VolumeAverages a = of_expected.averages(0.01), b = of_found.averages(0.01);
+    EXPECT_NEAR(b.kinetic_energy / a.kinetic_energy, 1, 1e-11);
+    EXPECT_NEAR(b.dissipation / a.dissipation, 1, 1e-10);
+    EXPECT_NEAR(b.dissipation_laplacian / a.dissipation_laplacian, 1, 1e-10);
+    EXPECT_NEAR(b.enstrophy / a.enstrophy, 1, 1e-10);
+    EXPECT_NEAR(b.cfl / a.cfl, 1, 1e-11);
+    EXPECT_LE(b.max_divergence, 1e-8);
+    EXPECT_NEAR(of_found.energy_rates().hyperviscous / of_expected.energy_rates().hyperviscous, 1, 1e-9);
+    EXPECT_NEAR(of_found.energy() / of_expected.energy(), 1, 1e-11);
+    EXPECT_LE(pressures_apart<double>(expected, found), 1e-10) << "measuring the divergence changed the pressure";
+    for (NavierStokes<double> *flow : {&expected, &found}) // a divergence that is there
+      for (double &value : flow->velocity(1).values())
+        value *= 1.5;
+    EXPECT_NEAR(found.max_divergence() / expected.max_divergence(), 1, 1e-10);
+    EXPECT_GT(found.max_divergence(), 1e-2);
   }
 }
 
