@@ -40,7 +40,7 @@ compile() {
   python3 tests/gpu/spills.py "$1" <"$log"
 }
 status=0
-for source in tests/gpu/kernels.cu src/tailrace/device/stream.cpp src/tailrace/gpu/{transform,device_poisson,flow_on_device,momentum,device_projection}.cpp; do
+for source in tests/gpu/kernels.cu src/tailrace/device/stream.cpp src/tailrace/gpu/{transform,device_poisson,flow_on_device,derivatives,device_scalar,momentum,device_projection}.cpp; do
   compile "$source" || status=1
 done
 exit $status

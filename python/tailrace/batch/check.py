@@ -205,7 +205,9 @@ class _Script:
     def _state(self, number: int, case: Case, words: list[str]) -> Iterator[Remark]:
         if not case.checkpoint.every and not case.checkpoint.minutes:
             yield Remark("note", number, "a node that fails costs the whole job: set checkpoint.minutes in the case")
-        if problem := too_many(case, self._tasks() or 1):
+        beside = _value(words, "--beside-ranks") or "1" if "--beside" in words else "0"
+        tasks = (self._tasks() or 1) - (int(beside) if beside.isdigit() else 0)
+        if problem := too_many(case, tasks):
             yield Remark("error", number, problem)
         nodes = self._options.get("nodes", self._options.get("select", (0, "1")))[1]
         count = int(nodes) if nodes.isdigit() else 1

@@ -75,20 +75,17 @@ def pace_of(files: Sequence[Path], case: Case) -> Pace:
     :raises BatchError: none has a step of the solver in this precision.
     """
     precision = "float64" if case.numerics.precision == "double" else "float32"
+    device, on_gpu = case.numerics.device, case.numerics.device == "gpu"
     rounds: dict[Cell, list[float]] = defaultdict(list)
     for one in read_results(*files).measurements:
         cell = one.cell
-        if (cell.bench, cell.operation, cell.role, cell.precision) == (
-            "solver",
-            "step",
-            "way",
-            precision,
-        ) and one.round:
+        told = (cell.bench, cell.operation, cell.role, cell.precision, cell.name == "gpu")
+        if told == ("solver", "step", "way", precision, on_gpu) and one.round:
             rounds[cell].append(one.seconds)
     if not rounds:
         raise BatchError(
-            f"{', '.join(map(str, files))}: expected steps of the solver in {precision}, found none; measure them with "
-            f"tailrace bench solver --precision {precision}"
+            f"{', '.join(map(str, files))}: expected steps of the solver in {precision} on the {device}, found none; "
+            f"measure them with tailrace bench solver --precision {precision} --device {device}"
         )
     wanted = _flow(case)
     best = max(rounds, key=lambda cell: (cell.source.partition(",")[0] == wanted, cell.ranks, math.prod(cell.shape)))

@@ -50,8 +50,8 @@ class JobRequest:
 
     @property
     def gpus_per_node(self) -> int:
-        """The GPUs that the simulation needs on each node."""
-        return -(-self.ranks // self.nodes) if self.on_gpus else 0
+        """One for each rank."""
+        return self.ranks_per_node if self.on_gpus else 0
 
     @property
     def ranks(self) -> int:
@@ -61,14 +61,21 @@ class JobRequest:
     def checked(self, case: Case) -> JobRequest:
         """This request, if the case can be computed so.
 
-        :raises BatchError: there are more ranks than pencils or slabs, or no ranks are left, or the time is too short.
+        :raises BatchError: there are more ranks than pencils or slabs, or no ranks are left, or the time is too short,
+            or an analysis is beside a flow on GPUs.
         """
         if self.ranks < 1:
             raise BatchError(f"the analysis takes all {self.nodes * self.ranks_per_node} ranks; ask for more nodes")
         for problem in (too_many(case, self.ranks), too_short(case, self.nodes, self.seconds)):
             if problem:
                 raise BatchError(problem)
-        return replace(self, on_gpus=case.numerics.device == "gpu")
+        on_gpus = case.numerics.device == "gpu"
+        if on_gpus and self.beside:
+            raise BatchError(
+                "an analysis beside a flow on GPUs would wait for them too; analyse inside the run ([[analysis]]), or "
+                "files after it"
+            )
+        return replace(self, on_gpus=on_gpus)
 
 
 def state_bytes(case: Case) -> int:

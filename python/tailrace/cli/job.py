@@ -26,7 +26,9 @@ def job(
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Nodes; with --measured as many as one job needs.")
     ] = None,
-    each: Annotated[int | None, typer.Option("--ranks-per-node", min=1, help="Usually the cores of a node.")] = None,
+    each: Annotated[
+        int | None, typer.Option("--ranks-per-node", min=1, help="Usually the cores of a node, or its GPUs.")
+    ] = None,
     system: Annotated[
         str | None, typer.Option("--system", metavar="slurm|pbs", help="By default the one that is installed here.")
     ] = None,

@@ -69,12 +69,16 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 }
 
 void upload(const Stream &stream, void *to, const void *from, std::size_t bytes) {
+  if (bytes == 0)
+    return; // a rank may have nothing
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream.handle())),
         "take values from the host");
   stream.wait(); // a copy from memory that is not pinned may go on after the call
 }
 
 void download(const Stream &stream, void *to, const void *from, std::size_t bytes) {
+  if (bytes == 0)
+    return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream.handle())),
         "give values to the host");
   stream.wait();
@@ -106,8 +110,14 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   return {memory, [](void *p) { std::free(p); }};
 }
 
-void upload(const Stream &, void *to, const void *from, std::size_t bytes) { std::memcpy(to, from, bytes); }
-void download(const Stream &, void *to, const void *from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void upload(const Stream &, void *to, const void *from, std::size_t bytes) {
+  if (bytes > 0) // a rank may have nothing
+    std::memcpy(to, from, bytes);
+}
+void download(const Stream &, void *to, const void *from, std::size_t bytes) {
+  if (bytes > 0) // a rank may have nothing
+    std::memcpy(to, from, bytes);
+}
 void clear(const Stream &, void *memory, std::size_t bytes) { std::memset(memory, 0, bytes); }
 
 #endif

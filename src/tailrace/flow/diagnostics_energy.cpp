@@ -23,13 +23,13 @@ bool has_work(const FlowOptions &options) {
 /// or those of sixth order. Around a body they are always those of the flow.
 template <class T> std::array<double, 3> Diagnostics<T>::removed(Operators<T> &operators) {
   std::array<ExactSum, 3> sums;
+  fresh_ = false; // the memory of the gradient holds second derivatives until the gradient is computed
   if (Accelerator<T> *const device = flow_.device()) {
     const auto rows = device->diffusion_of_rows(inside_[0], diffusion_ && &operators == &*diffusion_);
     for (std::size_t d = 0; d < 3; ++d)
       add_rows(sums[d], inside_, rows[d]);
   } else {
     const Index3 count = flow_.velocity(0).box().count;
-    fresh_ = false; // the memory of the gradient holds second derivatives until the gradient is computed
     for (int i = 0; i < 3; ++i) {
       differentiate(operators, Operation::second_derivative, i, gradient_.data());
       for (std::size_t d = 0; d < 3; ++d)

@@ -59,6 +59,9 @@ public:
   /// Has the stages computed by a device from now on, which computes this flow. Fields come from it when they are asked
   /// for here. The caller may change them until the next step, which takes them from here.
   void accelerate(std::unique_ptr<Accelerator<T>> device) {
+    fetch_all(); // from another one before
+    for (int field = 0; field < 3 + static_cast<int>(scalars_.size()); ++field)
+      fetch_history(field);
     device_ = std::move(device);
     here_ = history_here_ = std::vector<char>(3 + scalars_.size(), 1);
     last_share_ = 0; // it has no pressure yet
@@ -166,7 +169,7 @@ public:
   /// momentum in that step. Only after `keep_mean_pressure`. Around a body the pressures of stages differ, because each
   /// removes the rest of the divergence in the body, however short the stage. Collective.
   void mean_pressure(T *nodes);
-  /// The device that computes the flow, with the fields of now; null where the processor computes it. Collective.
+  /// The device that computes the flow, with the velocity of now; null where the processor computes it. Collective.
   Accelerator<T> *device();
   /// The largest `node_rate`. Collective.
   double rate();

@@ -64,9 +64,9 @@ template <class T> void NavierStokes<T>::advance_on_device(const Stage &stage, d
 }
 
 template <class T> Accelerator<T> *NavierStokes<T>::device() {
-  for (int field = 0; device_ && field < static_cast<int>(here_.size()); ++field)
-    if (is_here(field)) // the caller may still change what is here
-      device_->put(field, values_of(field));
+  for (int i = 0; device_ && i < 3; ++i)
+    if (is_here(i)) // the caller may still change what is here
+      device_->put(i, velocity_[i].data());
   return device_.get();
 }
 

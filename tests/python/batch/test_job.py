@@ -39,19 +39,19 @@ def test_what_slurm_is_asked_for(place):
     assert check(text, place) == []
 
 
-@pytest.mark.parametrize(("beside", "gpus"), [((), 4), (("budget",), 3)])
-def test_a_gpu_is_asked_for_each_rank_of_the_simulation(place, beside, gpus):
+def test_a_gpu_is_asked_for_each_rank(place):
     case, _ = read_case(place / "small.toml", ["numerics.device=gpu"])
-    request = JobRequest(Path("small.toml"), 2, 4, 7200, "a", beside, 2 if beside else 0, ("numerics.device=gpu",))
-    request = request.checked(case)
+    request = JobRequest(Path("small.toml"), 2, 4, 7200, "a", settings=("numerics.device=gpu",)).checked(case)
     heads = {name: system.head(request, 300) for name, system in SYSTEMS.items()}
-    assert f"--gpus-per-node={gpus}" in heads["slurm"]
-    assert f"-l select=2:ncpus=4:mpiprocs=4:ngpus={gpus}" in heads["pbs"]
+    assert "--gpus-per-node=4" in heads["slurm"]
+    assert "-l select=2:ncpus=4:mpiprocs=4:ngpus=4" in heads["pbs"]
     for name, system in SYSTEMS.items():
         text = script(case, request, system, Path("a.sh"))
         assert [one for one in check(text, place) if one.state == "error"] == [], name
     with pytest.raises(BatchError, match="give slabs to"):
         JobRequest(Path("small.toml"), 64, 4, 7200, "a").checked(case)
+    with pytest.raises(BatchError, match="beside a flow on GPUs"):
+        JobRequest(Path("small.toml"), 2, 4, 7200, "a", ("budget",), 2).checked(case)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -11,16 +11,7 @@ import pytest
 import tailrace as tr
 from helpers.harness.kept import Kept
 from helpers.inputs.case_texts import problems
-from tailrace.core import InputError, device_name
-
-
-def name_of_device() -> str:
-    """That of this process; empty where it has none."""
-    try:
-        return device_name()
-    except InputError:
-        return ""
-
+from helpers.inputs.core_flows import name_of_device
 
 needs_kernels = pytest.mark.skipif(not name_of_device(), reason="this process has no device")
 

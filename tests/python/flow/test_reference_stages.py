@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, scalar
+from helpers.inputs.core_flows import CHANNEL, Array, CoreFlow, name_of_device, scalar
 from tailrace import core as _core
 from tailrace.flow.body import Cylinder, put_into
 
@@ -120,7 +120,7 @@ ON_DEVICE = [
         ("stage_s1", centre),
         ("stage_s2", walls),
         ("stage_s3", bottom),
-        *(ON_DEVICE if _core.build_info()["gpu"] != "off" else []),
+        *(ON_DEVICE if name_of_device() else []),
     ],
 )
 def test_every_stage(case: str, make: Callable[[], CoreFlow]) -> None:

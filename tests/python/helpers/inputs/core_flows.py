@@ -32,6 +32,14 @@ def scalar(
     return _core.ScalarOptions(diffusivity, tuple(boundaries), given, tuple(buoyancy), tuple(settling), least, most)
 
 
+def name_of_device() -> str:
+    """The device of this process; empty where it has none."""
+    try:
+        return _core.device_name()
+    except _core.InputError:
+        return ""
+
+
 class CoreFlow:
     """A flow on one rank: `x`, `y` and `z` are its coordinates, shaped so that they broadcast to (nz, ny, nx)."""
 
