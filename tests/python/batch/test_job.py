@@ -194,7 +194,7 @@ def test_ranks_that_start_from_a_pack(place):
 def test_results_without_steps(place):
     results(place / "r.jsonl", ("periodic", 2, (0.03,), {"precision": "float32"}))
     said = job("small.toml", *USUAL, "--system", "pbs", "--measured", "r.jsonl", code=2)
-    assert "expected steps of the solver in float64, found none" in said
+    assert "expected steps of the solver in float64 on the cpu, found none" in said
 
 
 # ---- what it does ----------------------------------------------------------------------------------------------------
