@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compile what runs on cards, which needs none: a kernel that spills registers, or keeps an array in memory, fails. Only
-# those of lines of more than 544 points in double precision may spill up to 32 bytes. nvcc is that of PATH; without one,
+# those of lines of more than 544 points in double precision may spill up to 96 bytes. nvcc is that of PATH; without one,
 # NVIDIA's packages of pip go into build/nvcc (700 MB). Some ten minutes on two cores for each kind of card.
 #   tests/gpu/compile.sh                    # for A100 and H100: sm_80 and sm_90
 #   tests/gpu/compile.sh sm_90

@@ -10,7 +10,7 @@ _KERNEL = re.compile(
     r"(\d+) bytes spill loads"
 )
 _LONGEST = re.compile(r"I?dLi33E")  # lines of more than 544 points, in double precision
-_MOST = 32  # bytes that these may spill
+_MOST = 96  # bytes that these may spill
 
 
 def main(name: str, text: str) -> int:
