@@ -286,7 +286,7 @@ template <class T> void bind_control_volume(nb::module_ &m, const char *name) {
 } // namespace
 
 void bind_flow(nb::module_ &m) {
-  m.def("device_name", &gpu::device_name, "The name of the device of this process. InputError where there is none.");
+  m.def("device_name", &gpu::device_name, "The name of the device of this process. InputError if it has none.");
   bind_flow_type<double>(m, "Flow64");
   bind_flow_type<float>(m, "Flow32");
   bind_control_volume<double>(m, "ControlVolume64");

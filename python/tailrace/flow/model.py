@@ -364,7 +364,7 @@ class Model:
         prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
         self._set_coriolis(self.time + dt / 2)
         work = self._forces.work_of_step(self.step, dt, lambda: self.flow.step(dt, prepare))
-        if self.device and self._velocity is not None:  # who has it reads and changes it in place, at any time
+        if self.device and self._velocity is not None:  # a script may read or change it at any time
             for component in range(3):
                 self.flow.velocity(component)
         if work is not None:

@@ -6,7 +6,7 @@
 
 namespace tailrace::gpu {
 
-/// The name of the device of this process. Local. Throws InputError where there is none.
+/// The name of the device of this process. Local. Throws InputError if it has none.
 std::string device_name();
 
 /// Has the steps of a flow computed on the device of this process. Collective. Throws InputError for flows that devices

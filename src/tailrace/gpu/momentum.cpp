@@ -13,7 +13,7 @@ template <class T> struct Integrate {
   T *f[3], *u[3];
   const T *past[2][3]; ///< older right-hand sides, as many as are not null
   T weights[3];
-  const T *force[3]; ///< null: there is none
+  const T *force[3]; ///< null if there is no such force
   bool forced;       ///< by `steady`
   flow::SteadyForce<T> steady[3];
 

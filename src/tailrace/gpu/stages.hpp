@@ -110,43 +110,29 @@ template <class T> struct Staggered {
   int nodes, cells;
   const LaneSystem<T> *derivative_to_centre, *average_to_centre, *derivative_to_node, *average_to_node;
 
-  /// The derivative of a normal velocity on the cells, or the average of another; `to` may be the same line.
-  template <bool adds = false, int rows>
-  TAILRACE_LANES void derive_to_centre(const PaddedLine<T, rows> &in, const PaddedLine<T, rows> &to) const {
-    fill_ghosts([&](int g) { ops::fill_ghost_about_ends<T>(in, nodes, sides, g); });
+  /// Applies one of them to a line; `to` may be the same line. A velocity that is derived is the normal one; all else
+  /// is even.
+  template <Operation op, bool adds = false, int rows>
+  TAILRACE_LANES void apply(const PaddedLine<T, rows> &in, const PaddedLine<T, rows> &to) const {
+    constexpr bool to_cells = ops::to_centre(op);
+    fill_ghosts([&](int g) {
+      if constexpr (op == Operation::derivative_to_centre)
+        ops::fill_ghost_about_ends<T>(in, nodes, sides, g);
+      else
+        ops::fill_ghost<T>(in, to_cells ? nodes : cells, sides, Parity::even, !to_cells, g);
+    });
     Warp::sync();
     PerLane<LaneRows<T, rows>> x;
-    solve<T, Operation::derivative_to_centre>(*derivative_to_centre, in, x);
-    put<adds>(x, to, cells);
-  }
-  template <int rows>
-  TAILRACE_LANES void average_to_centres(const PaddedLine<T, rows> &in, const PaddedLine<T, rows> &to) const {
-    fill_ghosts([&](int g) { ops::fill_ghost<T>(in, nodes, sides, Parity::even, false, g); });
-    Warp::sync();
-    PerLane<LaneRows<T, rows>> x;
-    solve<T, Operation::interpolate_to_centre>(*average_to_centre, in, x);
-    put(x, to, cells);
-  }
-  /// The same from cells, where all quantities are even, to nodes.
-  template <int rows>
-  TAILRACE_LANES void derive_to_nodes(const PaddedLine<T, rows> &in, const PaddedLine<T, rows> &to) const {
-    PerLane<LaneRows<T, rows>> x;
-    fill_cell_ghosts(in);
-    solve<T, Operation::derivative_to_node>(*derivative_to_node, in, x);
-    put(x, to, nodes);
-  }
-  template <int rows>
-  TAILRACE_LANES void average_to_nodes(const PaddedLine<T, rows> &in, const PaddedLine<T, rows> &to) const {
-    PerLane<LaneRows<T, rows>> x;
-    fill_cell_ghosts(in);
-    solve<T, Operation::interpolate_to_node>(*average_to_node, in, x);
-    put(x, to, nodes);
+    solve<T, op>(system<op>(), in, x);
+    put<adds>(x, to, to_cells ? cells : nodes);
   }
 
 private:
-  template <int rows> TAILRACE_LANES void fill_cell_ghosts(const PaddedLine<T, rows> &in) const {
-    fill_ghosts([&](int g) { ops::fill_ghost<T>(in, cells, sides, Parity::even, true, g); });
-    Warp::sync();
+  template <Operation op> TAILRACE_LANES const LaneSystem<T> &system() const {
+    if constexpr (ops::to_centre(op))
+      return op == Operation::derivative_to_centre ? *derivative_to_centre : *average_to_centre;
+    else
+      return op == Operation::derivative_to_node ? *derivative_to_node : *average_to_node;
   }
 };
 
@@ -155,9 +141,9 @@ template <class T> struct DivergenceX {
   static constexpr int inputs = 3, outputs = 3, buffers = 3;
   Staggered<T> x;
   template <int rows> TAILRACE_LANES void operator()(const LineMemory<T, rows> &u) const {
-    x.derive_to_centre(u[0], u[0]);
-    x.average_to_centres(u[1], u[1]);
-    x.average_to_centres(u[2], u[2]);
+    x.template apply<Operation::derivative_to_centre>(u[0], u[0]);
+    x.template apply<Operation::interpolate_to_centre>(u[1], u[1]);
+    x.template apply<Operation::interpolate_to_centre>(u[2], u[2]);
   }
 };
 
@@ -166,9 +152,9 @@ template <class T> struct DivergenceY {
   static constexpr int inputs = 3, outputs = 2, buffers = 3;
   Staggered<T> y;
   template <int rows> TAILRACE_LANES void operator()(const LineMemory<T, rows> &u) const {
-    y.average_to_centres(u[0], u[0]);
-    y.template derive_to_centre<true>(u[1], u[0]);
-    y.average_to_centres(u[2], u[1]);
+    y.template apply<Operation::interpolate_to_centre>(u[0], u[0]);
+    y.template apply<Operation::derivative_to_centre, true>(u[1], u[0]);
+    y.template apply<Operation::interpolate_to_centre>(u[2], u[1]);
   }
 };
 
@@ -177,8 +163,8 @@ template <class T> struct DivergenceZ {
   static constexpr int inputs = 2, outputs = 1, buffers = 2;
   Staggered<T> z;
   template <int rows> TAILRACE_LANES void operator()(const LineMemory<T, rows> &u) const {
-    z.average_to_centres(u[0], u[0]);
-    z.template derive_to_centre<true>(u[1], u[0]);
+    z.template apply<Operation::interpolate_to_centre>(u[0], u[0]);
+    z.template apply<Operation::derivative_to_centre, true>(u[1], u[0]);
   }
 };
 
@@ -187,8 +173,8 @@ template <class T> struct GradientZ {
   static constexpr int inputs = 1, outputs = 2, buffers = 2;
   Staggered<T> z;
   template <int rows> TAILRACE_LANES void operator()(const LineMemory<T, rows> &phi) const {
-    z.derive_to_nodes(phi[0], phi[1]);
-    z.average_to_nodes(phi[0], phi[0]);
+    z.template apply<Operation::derivative_to_node>(phi[0], phi[1]);
+    z.template apply<Operation::interpolate_to_node>(phi[0], phi[0]);
   }
 };
 
@@ -197,9 +183,9 @@ template <class T> struct GradientY {
   static constexpr int inputs = 2, outputs = 3, buffers = 3;
   Staggered<T> y;
   template <int rows> TAILRACE_LANES void operator()(const LineMemory<T, rows> &phi) const {
-    y.average_to_nodes(phi[1], phi[2]);
-    y.derive_to_nodes(phi[0], phi[1]);
-    y.average_to_nodes(phi[0], phi[0]);
+    y.template apply<Operation::interpolate_to_node>(phi[1], phi[2]);
+    y.template apply<Operation::derivative_to_node>(phi[0], phi[1]);
+    y.template apply<Operation::interpolate_to_node>(phi[0], phi[0]);
   }
 };
 
@@ -208,9 +194,9 @@ template <class T> struct GradientX {
   static constexpr int inputs = 3, outputs = 3, buffers = 3;
   Staggered<T> x;
   template <int rows> TAILRACE_LANES void operator()(const LineMemory<T, rows> &phi) const {
-    x.derive_to_nodes(phi[0], phi[0]);
-    x.average_to_nodes(phi[1], phi[1]);
-    x.average_to_nodes(phi[2], phi[2]);
+    x.template apply<Operation::derivative_to_node>(phi[0], phi[0]);
+    x.template apply<Operation::interpolate_to_node>(phi[1], phi[1]);
+    x.template apply<Operation::interpolate_to_node>(phi[2], phi[2]);
   }
 };
 

@@ -1,12 +1,7 @@
 // The stages of a flow on a device give what the processor's give, which test_navier_stokes.cpp holds against exact
-// solutions. Where the library was built for tests, the device is the processor, and runs the same kernels.
-#include "flow/flows.hpp"
-#include <tailrace/device/stream.hpp>
-#include <tailrace/flow/diagnostics.hpp>
-#include <tailrace/gpu/accelerate.hpp>
+// solutions.
+#include "gpu/computed.hpp"
 #include <tailrace/ops/lanes/per_lane.hpp>
-
-#include <gtest/gtest.h>
 
 #include <random>
 
@@ -17,145 +12,10 @@ using namespace tailrace::flow;
 using namespace tailrace::test;
 
 namespace {
-
 constexpr Boundary kinds[] = {Boundary::periodic, Boundary::free_slip};
-
-/// A flow without symmetries but those of the ends, and not free of divergence.
-Vector some_flow(const Grid &grid) {
-  return [&grid](const Point &x) {
-    Point u;
-    for (int i = 0; i < 3; ++i) {
-      double product = 1 + 0.3 * i;
-      for (int d = 0; d < 3; ++d) {
-        const double k = (grid.periodic(d) ? 2 : 1) * pi * ((i + 2 * d) % 3 + 1) / grid.lengths[d];
-        product *= !grid.periodic(d) ? (i == d ? std::sin(k * x[d]) : 0.2 + std::cos(k * x[d]))
-                                     : std::cos(k * x[d] + 0.3 + i + 0.7 * d) + 0.4 * std::sin(3 * k * x[d]);
-      }
-      u[i] = product;
-    }
-    return u;
-  };
-}
-
-struct Wanted {
-  Grid grid;
-  FlowOptions options;
-  int steps = 3;
-  std::function<void(NavierStokes<double> &)> after = {}; ///< what is done to a flow before its first step
-};
-
-/// A flow, computed by the processor or by a device.
-template <class T> struct Computed : NavierStokes<T> {
-  Computed(const Wanted &wanted, bool on_device)
-      : NavierStokes<T>(wanted.grid, wanted.options, every_process_grid().front(), TransposeMethod::alltoall) {
-    if (on_device)
-      gpu::accelerate<T>(*this);
-    const Vector flow = some_flow(wanted.grid);
-    set<T>(*this, flow);
-    for (int d = 0; d < 3; ++d)
-      for (const bool upper : {false, true})
-        if ((upper ? wanted.grid.boundaries[d].upper : wanted.grid.boundaries[d].lower) == Boundary::dirichlet)
-          give(this->face(d, upper), flow);
-    if constexpr (std::is_same_v<T, double>)
-      if (wanted.after)
-        wanted.after(*this);
-    this->project();
-  }
-
-private:
-  void give(Face<T> &face, const Vector &flow) {
-    for_each_point(face.box, [&](const Index3 &p, std::int64_t at) {
-      const Point value = flow(position(this->grid(), p));
-      for (int i = 0; i < 3; ++i)
-        face.value[i].data()[at] = static_cast<T>(0.3 * value[i]);
-    });
-  }
-};
-
-/// The largest difference of two fields, in units of the largest value of all ranks.
-template <class T> double apart(const T *a, const T *b, std::int64_t size) {
-  double most = 0, largest = 0;
-  for (std::int64_t p = 0; p < size; ++p) {
-    const double difference = std::fabs(static_cast<double>(a[p]) - static_cast<double>(b[p]));
-    most = std::isnan(difference) ? INFINITY : std::max(most, difference);
-    largest = std::max(largest, std::fabs(static_cast<double>(a[p])));
-  }
-  return world().max(most) / world().max(largest);
-}
-
-template <class T> double apart(NavierStokes<T> &a, NavierStokes<T> &b) {
-  double most = 0;
-  for (int i = 0; i < 3; ++i)
-    most = std::max(most, apart(a.velocity(i).data(), b.velocity(i).data(), a.velocity(i).size()));
-  return most;
-}
-
-template <class T> double pressures_apart(NavierStokes<T> &a, NavierStokes<T> &b) {
-  std::vector<T> p(static_cast<std::size_t>(a.velocity(0).size())), q(p.size());
-  a.pressure(p.data());
-  b.pressure(q.data());
-  return apart(p.data(), q.data(), a.velocity(0).size());
-}
-
-template <class T> void expect_equal(const Wanted &wanted, double tolerance, const std::string &what) {
-  Computed<T> expected(wanted, false), found(wanted, true);
-  const Grid &grid = wanted.grid;
-  const double dt = 0.2 * std::min({grid.spacing(0), grid.spacing(1), grid.spacing(2)});
-  for (int step = 0; step < wanted.steps; ++step) {
-    expected.step(dt);
-    found.step(dt);
-  }
-  EXPECT_LE(apart<T>(expected, found), tolerance) << what;
-  EXPECT_LE(pressures_apart<T>(expected, found), 100 * tolerance) << what;
-  EXPECT_GT(apart(expected.velocity(0).data(), expected.velocity(1).data(), expected.velocity(0).size()), 0.1);
-}
-
-Grid box(const Index3 &nodes, Boundary x, Boundary y, Boundary z) {
-  return {nodes, {2.0, 1.5, 1.8}, std::array<Boundary, 3>{x, y, z}};
-}
-
-/// Whether this process has a device, or the processor in place of one.
-bool has_device() {
-  try {
-    gpu::device_name();
-    return true;
-  } catch (const InputError &) {
-    return false;
-  }
-}
-
 } // namespace
 
-namespace {
-
-/// Largest differences of the scalars, in units of the largest value of each.
-double scalars_apart(NavierStokes<double> &a, NavierStokes<double> &b) {
-  double most = 0;
-  for (std::size_t s = 0; s < a.scalars().size(); ++s)
-    most = std::max(most, apart(a.scalar_values(s).data(), b.scalar_values(s).data(), a.velocity(0).size()));
-  return most;
-}
-
-void set_scalars(NavierStokes<double> &flow) {
-  for (std::size_t s = 0; s < flow.scalars().size(); ++s)
-    for_each_point(flow.velocity(0).box(), [&](const Index3 &p, std::int64_t at) {
-      flow.scalar_values(s).data()[at] = 0.5 + 0.4 * noise(p, 11 + static_cast<unsigned>(s));
-    });
-}
-
-VolumeAverages averages_of(NavierStokes<double> &flow) {
-  return Diagnostics<double>(flow, every_process_grid().front(), TransposeMethod::alltoall).averages(0.01);
-}
-
-} // namespace
-
-class FlowOnDevice : public testing::Test {
-protected:
-  void SetUp() override {
-    if (!has_device())
-      GTEST_SKIP() << "this process has no device";
-  }
-};
+using FlowOnDevice = OnDevice;
 
 TEST_F(FlowOnDevice, GivesTheProcessorsFieldsWithEveryBoundary) {
   for (const Boundary x : kinds)
@@ -199,102 +59,6 @@ TEST_F(FlowOnDevice, TheOrderOfTheLanesDoesNotMatter) {
   other.step(0.02);
   Warp::order() = Warp::in_order();
   EXPECT_EQ(apart<double>(usual, other), 0);
-}
-
-TEST_F(FlowOnDevice, MovesBetweenRanksThroughTheHost) {
-  const Grid grid({20, 17, 26}, {2.0, 1.5, 1.8},
-                  std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::free_slip});
-  const struct Pretend {
-    Pretend() { device::pretend_own_memory(true); }
-    ~Pretend() { device::pretend_own_memory(false); }
-  } pretend;
-  expect_equal<double>({grid, {0.01}}, 1e-13, "own memory");
-  expect_equal<float>({grid, {0.01}}, 2e-5, "own memory, float");
-  FlowOptions options{0.01};
-  options.scalars = {ScalarOptions{0.02, grid.boundaries}};
-  const Wanted wanted{grid, options, 0, set_scalars};
-  Computed<double> expected(wanted, false), found(wanted, true);
-  for (NavierStokes<double> *flow : {&expected, &found})
-    flow->step(0.005);
-  EXPECT_LE(scalars_apart(expected, found), 1e-13);
-  EXPECT_NEAR(averages_of(found).enstrophy / averages_of(expected).enstrophy, 1, 1e-10);
-}
-
-TEST_F(FlowOnDevice, WhoLooksChangesNothing) {
-  const Grid grid({20, 33, 18}, {2.0, 1.5, 1.8},
-                  std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::periodic},
-                  Stretching{Stretching::Where::walls, 0.7});
-  FlowOptions options{0.003};
-  options.flow_rate = FlowRate{0, 0.8};
-  options.linear = 0.3;
-  const Wanted wanted{grid, options};
-  Computed<double> quiet(wanted, true), watched(wanted, true);
-  for (int step = 0; step < 4; ++step) {
-    quiet.step(0.005);
-    watched.step(0.005);
-    const double first = watched.rate();
-    EXPECT_NE(watched.velocity(step % 3).data(), nullptr);
-    EXPECT_EQ(watched.rate(), first);
-  }
-  EXPECT_EQ(apart<double>(quiet, watched), 0);
-}
-
-TEST_F(FlowOnDevice, TakesWhatTheCallerChangesBetweenSteps) {
-  const Wanted wanted{box({20, 17, 26}, Boundary::periodic, Boundary::free_slip, Boundary::periodic),
-                      {0.01, TimeScheme::ab3}};
-  Computed<double> expected(wanted, false), found(wanted, true);
-  for (NavierStokes<double> *flow : {&expected, &found})
-    for (int step = 0; step < 4; ++step) {
-      flow->step(0.01);
-      flow->velocity(1).data()[5 * step + 40] += 0.125;
-      flow->velocity(1).data()[step] += 0.5; // at a mirror the normal velocity is set back to zero
-      if (step == 2)
-        flow->history(2, 0).data()[77] -= 0.5;
-    }
-  EXPECT_LE(apart<double>(expected, found), 1e-13);
-  EXPECT_LE(std::fabs(expected.max_divergence() - found.max_divergence()), 1e-10);
-}
-
-TEST_F(FlowOnDevice, GoesOnFromTheProcessorsStateAndBack) {
-  const Wanted wanted{box({20, 17, 26}, Boundary::periodic, Boundary::free_slip, Boundary::periodic),
-                      {0.01, TimeScheme::ab3}};
-  Computed<double> expected(wanted, false), first(wanted, true);
-  for (int step = 0; step < 3; ++step) {
-    expected.step(0.01);
-    first.step(0.01);
-  }
-  Computed<double> second(wanted, false), third(wanted, true);
-  const auto hand_over = [](NavierStokes<double> &from, NavierStokes<double> &to) {
-    to.set_steps(from.steps());
-    for (int i = 0; i < 3; ++i) {
-      std::copy_n(from.velocity(i).data(), from.velocity(i).size(), to.velocity(i).data());
-      for (const int age : {1, 2})
-        std::copy_n(from.history(age, i).data(), from.velocity(i).size(), to.history(age, i).data());
-    }
-  };
-  hand_over(first, second);
-  for (NavierStokes<double> *flow : {&expected, &second})
-    for (int step = 0; step < 2; ++step)
-      flow->step(0.01);
-  hand_over(second, third);
-  for (NavierStokes<double> *flow : {&expected, &third})
-    for (int step = 0; step < 2; ++step)
-      flow->step(0.01);
-  EXPECT_LE(apart<double>(expected, third), 1e-13);
-}
-
-TEST_F(FlowOnDevice, PressureAndMeanPressureAreThoseOfTheProcessor) {
-  const Wanted wanted{box({20, 17, 26}, Boundary::free_slip, Boundary::free_slip, Boundary::periodic), {0.01}};
-  Computed<double> expected(wanted, false), found(wanted, true);
-  EXPECT_LE(pressures_apart<double>(expected, found), 1e-12) << "before the first step";
-  for (NavierStokes<double> *flow : {&expected, &found}) {
-    flow->keep_mean_pressure();
-    flow->step(0.01);
-  }
-  std::vector<double> p(static_cast<std::size_t>(expected.velocity(0).size())), q(p.size());
-  expected.mean_pressure(p.data());
-  found.mean_pressure(q.data());
-  EXPECT_LE(apart(p.data(), q.data(), expected.velocity(0).size()), 1e-12);
 }
 
 TEST_F(FlowOnDevice, TakesWallsOnAnySide) {
@@ -415,56 +179,6 @@ TEST_F(FlowOnDevice, CarriesScalars) {
     EXPECT_LE(
         apart(expected.scalar_history(1, 1).data(), found.scalar_history(1, 1).data(), expected.velocity(0).size()),
         1e-11);
-  }
-}
-
-TEST_F(FlowOnDevice, AveragesAreThoseOfTheProcessor) {
-  using enum Boundary;
-  for (const Grid &grid : {box({20, 17, 26}, periodic, free_slip, periodic),
-                           Grid({20, 33, 18}, {2.0, 1.5, 1.8}, std::array<Boundary, 3>{dirichlet, dirichlet, periodic},
-                                Stretching{Stretching::Where::walls, 0.7})}) {
-    FlowOptions options{0.003};
-    options.hyperviscosity[0] = options.hyperviscosity[1] = Hyperviscosity{2, 0.4};
-    const Wanted wanted{grid, options};
-    Computed<double> expected(wanted, false), found(wanted, true);
-    for (NavierStokes<double> *flow : {&expected, &found})
-      flow->step(0.005);
-    const auto processes = every_process_grid().front();
-    Diagnostics<double> of_expected(expected, processes, TransposeMethod::alltoall),
-        of_found(found, processes, TransposeMethod::alltoall);
-    const VolumeAverages a = of_expected.averages(0.01), b = of_found.averages(0.01);
-    EXPECT_NEAR(b.kinetic_energy / a.kinetic_energy, 1, 1e-11);
-    EXPECT_NEAR(b.dissipation / a.dissipation, 1, 1e-10);
-    EXPECT_NEAR(b.dissipation_laplacian / a.dissipation_laplacian, 1, 1e-10);
-    EXPECT_NEAR(b.enstrophy / a.enstrophy, 1, 1e-10);
-    EXPECT_NEAR(b.cfl / a.cfl, 1, 1e-11);
-    EXPECT_LE(b.max_divergence, 1e-8);
-    EXPECT_NEAR(of_found.energy_rates().hyperviscous / of_expected.energy_rates().hyperviscous, 1, 1e-9);
-    EXPECT_NEAR(of_found.energy() / of_expected.energy(), 1, 1e-11);
-    EXPECT_LE(pressures_apart<double>(expected, found), 1e-10) << "measuring the divergence changed the pressure";
-    for (NavierStokes<double> *flow : {&expected, &found}) // a divergence that is there
-      for (double &value : flow->velocity(1).values())
-        value *= 1.5;
-    EXPECT_NEAR(found.max_divergence() / expected.max_divergence(), 1, 1e-10);
-    EXPECT_GT(found.max_divergence(), 1e-2);
-  }
-}
-
-TEST_F(FlowOnDevice, RateIsThatOfTheProcessorAndInfiniteWithoutANumber) {
-  const Grid grid({20, 33, 18}, {2.0, 1.5, 1.8},
-                  std::array<Boundary, 3>{Boundary::periodic, Boundary::dirichlet, Boundary::free_slip});
-  const Wanted wanted{grid, {0.003}};
-  Computed<double> expected(wanted, false), found(wanted, true);
-  for (NavierStokes<double> *flow : {&expected, &found})
-    flow->step(0.005);
-  EXPECT_NEAR(found.rate() / expected.rate(), 1, 1e-12);
-  EXPECT_GT(found.rate(), 1);
-  for (NavierStokes<double> *flow : {&expected, &found}) {
-    if (world().rank() == world().size() - 1)
-      flow->velocity(2).data()[41] = NAN;
-    EXPECT_EQ(flow->rate(), INFINITY);
-    flow->step(0.005);
-    EXPECT_EQ(flow->rate(), INFINITY);
   }
 }
 
