@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tornado.iostream import IOStream
 
 _CONNECTIONS = 200  # at a time; a browser has up to seven
+_WAITING = 1024  # connections that the kernel keeps: with Tornado's 128 a flood delays viewers by seconds
 _BURST, _RATE = 150.0, 25.0  # requests at once, and in a second: a page begins with ten
 _PAGES = 40  # viewers at a time
 
@@ -32,6 +33,8 @@ class Gate:
         self._known: set[int] = set()  # those that have asked for the page
         self._left, self._since = _BURST, clock.monotonic()
         http, application = server._http, server._tornado
+        for door in http._sockets.values():
+            door.listen(_WAITING)
         self._usual, self._find = http.handle_stream, application.find_handler
         http.handle_stream = self._enter
         application.find_handler = self._admit

@@ -214,15 +214,10 @@ def _first_of(process, side, ranks):
     """A rank of the side with two ranks, which are below a launcher."""
     for number, line in mpi_run.members(process):
         if "mpiexec" in line and "bench ranks" in line:
-            below = [one for one in ranks if _parent(one) == number]
+            below = [one for one in ranks if mpi_run.parent(one) == number]
             assert len(below) == 2, (side, line)
             return below[0]
     raise AssertionError("no launcher is seen")
-
-
-def _parent(number):
-    with open(f"/proc/{number}/stat") as file:  # noqa: PTH123
-        return int(file.read().rpartition(")")[2].split()[1])
 
 
 @needs_sst

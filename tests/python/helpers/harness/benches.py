@@ -54,9 +54,7 @@ def _wait_until(there: Callable[[], bool], process: subprocess.Popen[str], limit
 
 def ranks_of(process: subprocess.Popen[str]) -> list[int]:
     """The process numbers of all ranks, in order of their start."""
-    return sorted(
-        number for number, line in mpi_run.members(process) if "bench ranks" in line and "mpiexec" not in line
-    )
+    return mpi_run.rank_processes(process, "bench ranks")
 
 
 def assert_nobody_left(process: subprocess.Popen[str], limit: float = 30) -> None:

@@ -91,13 +91,26 @@ def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
         if not entry.name.isdigit():
             continue
         try:
-            session = int((entry / "stat").read_text().rpartition(")")[2].split()[3])
+            session = int(_status(int(entry.name))[3])
             command = (entry / "cmdline").read_text().replace("\0", " ")
         except (OSError, ValueError):
             continue
         if session == process.pid and command:
             found.append((int(entry.name), command))
     return found
+
+
+def parent(number: int) -> int:
+    """Of a process; 0 of one that has ended."""
+    try:
+        return int(_status(number)[1])
+    except OSError:
+        return 0
+
+
+def _status(number: int) -> list[str]:
+    """What the kernel says of a process behind its name: state, parent, group, session and more."""
+    return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
 
 
 def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
@@ -108,8 +121,12 @@ def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -
 
 
 def rank_processes(process: subprocess.Popen[str], program: str = "tailrace.cli") -> list[int]:
-    """The process numbers of the ranks, in order of their start."""
-    return sorted(pid for pid, command in members(process) if program in command and "mpiexec" not in command)
+    """The process numbers of the ranks, in order of their start.
+
+    A program that a rank is about to start has the rank's command line for a moment: it is no rank.
+    """
+    found = {number for number, command in members(process) if program in command and "mpiexec" not in command}
+    return sorted(number for number in found if parent(number) not in {0, *found})
 
 
 def tailrace_command(*arguments: object, ranks: int | None = None) -> list[str]:
