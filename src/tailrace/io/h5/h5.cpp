@@ -154,7 +154,7 @@ std::vector<std::string> members(hid_t where, const std::string &path, H5O_type_
   const Handle here = group(where, path);
   check(H5Literate(here, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &all), "list group " + path);
   for (const auto &name : all) {
-    H5O_info_t info;
+    ObjectInfo info;
     check(H5Oget_info_by_name2(here, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT), "open " + path + "/" + name);
     if (info.type == kind)
       names.push_back(name);

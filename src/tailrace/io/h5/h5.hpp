@@ -13,6 +13,13 @@
 /// and serial.
 namespace tailrace::io::h5 {
 
+/// What HDF5 tells of an object by the functions that all versions have (H5Oget_info_by_name2, H5Ovisit2).
+#if H5_VERSION_GE(1, 12, 0)
+using ObjectInfo = H5O_info1_t;
+#else
+using ObjectInfo = H5O_info_t;
+#endif
+
 /// An HDF5 identifier that closes itself.
 class Handle {
 public:

@@ -62,7 +62,7 @@ private:
 
 /// Reads the metadata of all objects, which have checksums.
 void read_metadata(hid_t file) {
-  const auto go_on = [](hid_t, const char *, const H5O_info_t *, void *) -> herr_t { return 0; };
+  const auto go_on = [](hid_t, const char *, const h5::ObjectInfo *, void *) -> herr_t { return 0; };
   h5::check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, go_on, nullptr, H5O_INFO_ALL), "read all objects");
 }
 
