@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 # For Open MPI of Debian: allow more ranks than cores, do not bind ranks, and let waiting ranks yield the processor.
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # Between ranks of one machine Open MPI chooses ob1, after it has asked all fast networks, 0.2 s in each start of MPI.
 export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
 failed=()

@@ -106,7 +106,7 @@ def test_values_of_a_file(tmp_path):
 
 def test_inside_a_job_of_mpi(tmp_path):
     words = command(*SMALL, "--ranks", "1,3", "--engine", "raw", "--engine", "hdf5")
-    done = mpi_run.finish(mpi_run.start(["mpiexec", "-n", "3", "--oversubscribe", *words], tmp_path), 200)
+    done = mpi_run.finish(mpi_run.start(["mpiexec", "-n", "3", *words], tmp_path), 200)
     assert done.code == 0, done.text
     found = read_results(tmp_path / "r.jsonl")
     assert {one.cell.ranks for one in found.measurements} == {1, 3}

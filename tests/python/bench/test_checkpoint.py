@@ -100,7 +100,7 @@ def test_one_rank_restarts_on_two_and_the_mean_of_a_rank_is_given(tmp_path):
 
 
 def test_inside_a_job_of_mpi(tmp_path):
-    words = ["mpiexec", "-n", "3", "--oversubscribe", sys.executable, "-m", "tailrace.cli", "bench", *SMALL]
+    words = ["mpiexec", "-n", "3", sys.executable, "-m", "tailrace.cli", "bench", *SMALL]
     more = ["--ranks", "3", "--engine", "raw", "-o", "r.jsonl"]
     done = mpi_run.finish(mpi_run.start([*words, *more], tmp_path), 200)
     assert done.code == 0, done.text

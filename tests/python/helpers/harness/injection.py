@@ -50,7 +50,7 @@ def run(library: Path, folder: Path, program: str, ranks: int = 1, *words: str) 
     script.write_text(BEGIN + program)
     command = [sys.executable, str(script), *words]
     if ranks > 1:
-        command = ["mpiexec", "--oversubscribe", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
+        command = ["mpiexec", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
     environment = mpi_run.environment() | ({"LD_PRELOAD": str(library)} if ranks == 1 else {})
     result = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False

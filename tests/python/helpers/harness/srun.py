@@ -33,7 +33,7 @@ def main(words: list[str]) -> int:
             os._exit(0)
         os.setsid()
         os.close(reading)
-        command = [os.environ["TAILRACE_TEST_MPIEXEC"], "--oversubscribe", "-n", ranks, "sh", "-c", RANK, "sh"]
+        command = [os.environ["TAILRACE_TEST_MPIEXEC"], "-n", ranks, "sh", "-c", RANK, "sh"]
         environment = {name: text for name, text in os.environ.items() if not name.startswith("SLURM_")}
         environment |= {"PATH": os.defpath, "TAILRACE_TEST_PATH": os.environ["PATH"]}
         with subprocess.Popen([*command, *words], process_group=0, env=environment) as started:
