@@ -12,6 +12,7 @@ import pytest
 
 import tailrace as tr
 from helpers.harness import mpi_run
+from helpers.harness.benches import ranks_of
 from tailrace.bench.ranks.eviction import Device
 from tailrace.bench.records.results import read_results
 from tailrace.bench.records.summary import summarise
@@ -237,8 +238,7 @@ def test_a_dead_rank_is_a_failed_cell_and_the_rest_goes_on(tmp_path):
     )
     process = mpi_run.start(command(*words), tmp_path)
     wait_for(tmp_path / "r.jsonl", 4, process)
-    ranks = [number for number, line in mpi_run.members(process) if "bench ranks" in line and "mpiexec" not in line]
-    os.kill(max(ranks), signal.SIGKILL)
+    os.kill(ranks_of(process)[-1], signal.SIGKILL)
     done = mpi_run.finish(process, 200)
     assert done.code == 1, done.text
     found = read_results(tmp_path / "r.jsonl")
@@ -270,8 +270,7 @@ def test_an_engine_that_hangs_is_ended(tmp_path):
     words = ("--global", "8,8,8", "--rounds", "500", "--ranks", "2", "-o", "r.jsonl", "--engine", "raw", "--limit", "3")
     process = mpi_run.start(command(*words), tmp_path)
     wait_for(tmp_path / "r.jsonl", 6, process)
-    ranks = [number for number, line in mpi_run.members(process) if "bench ranks" in line and "mpiexec" not in line]
-    os.kill(max(ranks), signal.SIGSTOP)
+    os.kill(ranks_of(process)[-1], signal.SIGSTOP)
     until = time.monotonic() + 60
     while '"failure"' not in (tmp_path / "r.jsonl").read_text():
         assert time.monotonic() < until

@@ -86,19 +86,22 @@ def finish(process: subprocess.Popen[str], limit: float) -> Result:
 
 
 def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
-    """Process number and command line of everything that runs in the session of `process`, itself included."""
+    """Process number and command line of everything in the session of `process`, itself included, by its start.
+
+    Numbers are no order: after the largest one the kernel begins again with small ones.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            session = int(_status(int(entry.name))[3])
+            status = _status(int(entry.name))
             command = (entry / "cmdline").read_text().replace("\0", " ")
-        except (OSError, ValueError):
+        except OSError:
             continue
-        if session == process.pid and command:
-            found.append((int(entry.name), command))
-    return found
+        if int(status[3]) == process.pid and command:
+            found.append((int(status[19]), int(entry.name), command))
+    return [(number, command) for _, number, command in sorted(found)]
 
 
 def parent(number: int) -> int:
@@ -110,7 +113,7 @@ def parent(number: int) -> int:
 
 
 def _status(number: int) -> list[str]:
-    """What the kernel says of a process behind its name: state, parent, group, session and more."""
+    """What the kernel says of a process behind its name: state, parent, group, session; at 19 when it began."""
     return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
 
 
@@ -126,8 +129,8 @@ def rank_processes(process: subprocess.Popen[str], program: str = "tailrace.cli"
 
     A program that a rank is about to start has the rank's command line for a moment: it is no rank.
     """
-    found = {number for number, command in members(process) if program in command and "mpiexec" not in command}
-    return sorted(number for number in found if parent(number) not in {0, *found})
+    found = [number for number, command in members(process) if program in command and "mpiexec" not in command]
+    return [number for number in found if parent(number) not in {0, *found}]
 
 
 def tailrace_command(*arguments: object, ranks: int | None = None) -> list[str]:
