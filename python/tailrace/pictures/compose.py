@@ -147,9 +147,9 @@ def _blended(band: NDArray[np.uint8], parts: Sequence[Drawn]) -> NDArray[np.uint
 
 def _shrunk(image: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
     """The means of `by` x `by` pixels."""
-    rows, columns, channels = image.shape
-    total = np.zeros((rows // by, columns // by, channels), np.uint16)
-    for row in range(by):
-        for column in range(by):
-            total += image[row::by, column::by]
-    return ((total + by * by // 2) // (by * by)).astype(np.uint8)
+    from PIL import Image
+
+    rows, columns, _ = image.shape
+    # Of CMYK Pillow takes the mean of each channel; colours of RGBA it would divide by their opacity first.
+    whole = Image.frombuffer("CMYK", (columns, rows), np.ascontiguousarray(image), "raw", "CMYK", 0, 1)
+    return np.asarray(whole.reduce(by))

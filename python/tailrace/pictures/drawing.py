@@ -14,7 +14,7 @@ from tailrace.fields.vector import Vector
 from tailrace.parallel import agree
 
 from .camera import Camera, Vector3, camera_of
-from .colours import Range, all_finite, range_of, table_of, wider
+from .colours import Range, all_finite, range_of, sampled, table_of, wider
 from .compose import Drawn, compose
 from .frame import Bar, finished, scene_size
 from .painter import Painter
@@ -205,7 +205,7 @@ class Drawing:
         self._look_for_holes(layer, colour)
         key = f"range {number}"
         if layer.limits is None:
-            low, high = range_of(values.operators.comm, colour.data)
+            low, high = range_of(values.operators.comm, sampled(colour))
             if low < high:
                 known = self.chosen.get(key)
                 self.chosen[key] = list(wider((known[0], known[1]) if known else None, (low, high)))

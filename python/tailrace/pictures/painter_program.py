@@ -75,7 +75,7 @@ class Canvas:
             import vtkmodules.vtkRenderingFreeType
             import vtkmodules.vtkRenderingOpenGL2
             import vtkmodules.vtkRenderingVolumeOpenGL2  # noqa: F401 # they register the renderers
-            from vtkmodules.vtkRenderingCore import vtkLightKit, vtkRenderer, vtkRenderWindow
+            from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
         except ImportError as error:
             raise MissingError(
                 f"pictures are drawn by VTK, which does not load ({error}); install the extra: pip install "
@@ -86,7 +86,7 @@ class Canvas:
         self._window.SetAlphaBitPlanes(1)
         self._window.SetMultiSamples(0)  # samples at edges would mix colours of different depths
         self._window.AddRenderer(self._renderer)
-        vtkLightKit().AddLightsToRenderer(self._renderer)
+        _light(self._renderer)
 
     def draw(self, request: dict[str, Any]) -> None:
         """Draw one picture, and write its colours and depths."""
@@ -118,14 +118,33 @@ class Canvas:
         np.save(self._folder / "depths.npy", np.ascontiguousarray(vtk_to_numpy(depths).reshape(rows, columns)[::-1]))
 
 
+def _light(renderer: Any) -> None:
+    """A strong light from above the camera and a weak one from below; each light more costs a tenth of a picture."""
+    from vtkmodules.vtkRenderingCore import vtkLight
+
+    lights = (((0.1, 0.8, 0.6), 0.75, (1.0, 0.97, 0.9)), ((0.2, -0.5, 0.85), 0.4, (0.93, 0.97, 1.0)))
+    for place, intensity, colour in lights:
+        light = vtkLight()
+        light.SetLightTypeToCameraLight()
+        light.SetPosition(*place)
+        light.SetFocalPoint(0.0, 0.0, 0.0)
+        light.SetIntensity(intensity)
+        light.SetColor(*colour)
+        renderer.AddLight(light)
+
+
 def _add_surface(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
     from vtkmodules.util.numpy_support import numpy_to_vtk
     from vtkmodules.vtkCommonDataModel import vtkImageData
     from vtkmodules.vtkFiltersCore import vtkFlyingEdges3D
 
     values, colour = (np.load(folder / layer[name], "c") for name in ("values", "colour"))
+    places = [np.load(folder / layer[axis]) for axis in "xyz"]
+    first, apart, uneven = _even(places)
     image = vtkImageData()
     image.SetDimensions(*reversed(values.shape))
+    image.SetOrigin(*first)
+    image.SetSpacing(*apart)
     about = image.GetPointData()
     about.SetScalars(numpy_to_vtk(values.ravel()))
     added = numpy_to_vtk(colour.ravel())
@@ -142,54 +161,65 @@ def _add_surface(renderer: Any, folder: Path, layer: dict[str, Any]) -> None:
     contour.Update()
     surface = contour.GetOutput()
     if surface.GetNumberOfPoints() > 0:
-        eye = renderer.GetActiveCamera().GetPosition()
-        _place(surface, [np.load(folder / layer[axis]) for axis in "xyz"], layer["own"], eye)
+        own = [first[d] + apart[d] * np.array(ends) for d, ends in enumerate(layer["own"])]
+        _keep(surface, own, 1e-3 * np.array(apart), _ends_nearest(places, renderer.GetActiveCamera().GetPosition()))
+        _place(surface, places, uneven)
         _add(renderer, surface, folder, layer, lit=True)
 
 
-def _place(surface: Any, places: list[Any], own: list[list[int]], eye: Sequence[float]) -> None:
-    """Put a surface that was found in numbers of nodes to its place, so that a stretched grid is as good as another.
+def _even(places: list[Any]) -> tuple[list[float], list[float], list[int]]:
+    """The first node and the distance of nodes in x, y, z; 0 and 1 where it changes, and the directions of these."""
+    first, apart = np.zeros(3), np.ones(3)
+    uneven = []
+    for d, along in enumerate(places):
+        between = np.diff(along)
+        if np.ptp(between) <= 1e-6 * between[0]:
+            first[d], apart[d] = along[0], between[0]
+        else:
+            uneven.append(d)
+    return first.tolist(), apart.tolist(), uneven
 
-    :param places: the coordinates of the nodes in x, y, z.
-    :param own: the first and the last node of the cells that are kept; the others belong to neighbours, and are there
-        for the slopes at the ends.
-    :param eye: the place of the camera.
+
+def _keep(surface: Any, own: list[Any], little: Any, is_turned: bool) -> None:
+    """Keep the triangles of this part's own cells; the others belong to neighbours, and are there for their slopes.
+
+    :param own: the first and the last place of the cells that are kept, in x, y, z.
+    :param little: a small part of a cell in x, y, z.
+    :param is_turned: the last triangles are to be drawn first.
     """
-    from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray, vtk_to_numpy
+    from vtkmodules.util.numpy_support import numpy_to_vtkIdTypeArray, vtk_to_numpy
     from vtkmodules.vtkCommonDataModel import vtkCellArray
 
     nodes = vtk_to_numpy(surface.GetPoints().GetData())
     triangles = vtk_to_numpy(surface.GetPolys().GetConnectivityArray()).reshape(-1, 3)
-    kept = np.flatnonzero(_are_inside(nodes, triangles, own))
-    if _ends_nearest(places, eye):
+    inside = np.ones(len(nodes), bool)
+    for d, (first, last) in enumerate(own):
+        inside &= (nodes[:, d] >= first - little[d]) & (nodes[:, d] <= last + little[d])
+    a, b, c = (inside[triangles[:, corner]] for corner in range(3))
+    kept = np.flatnonzero(a & b & c)
+    if is_turned:
         kept = kept[::-1]
     cells = vtkCellArray()
     corners = np.take(triangles, kept, axis=0).astype(np.int64, copy=False).ravel()
     cells.SetData(3, numpy_to_vtkIdTypeArray(corners, deep=True))  # older VTK does not keep the memory of `corners`
     surface.SetPolys(cells)
-    normals = surface.GetPointData().GetNormals()
-    points, slopes = np.empty_like(nodes), vtk_to_numpy(normals).copy()
-    for d, along in enumerate(places):
-        apart = np.diff(along)
-        if np.ptp(apart) <= 1e-6 * apart[0]:
-            points[:, d] = nodes[:, d] * apart[0] + along[0]
-            slopes[:, d] /= apart[0]
-        else:
-            numbers = np.arange(len(along))
-            points[:, d] = np.interp(nodes[:, d], numbers, along)
-            slopes[:, d] /= np.interp(nodes[:, d], numbers, np.gradient(along))
+
+
+def _place(surface: Any, places: list[Any], uneven: list[int]) -> None:
+    """Move a surface that was found in numbers of nodes along some directions to their places."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+
+    if not uneven:
+        return
+    points = vtk_to_numpy(surface.GetPoints().GetData()).copy()
+    slopes = vtk_to_numpy(surface.GetPointData().GetNormals()).copy()
+    for d in uneven:
+        along, numbers = places[d], np.arange(len(places[d]))
+        slopes[:, d] /= np.interp(points[:, d], numbers, np.gradient(along))
+        points[:, d] = np.interp(points[:, d], numbers, along)
     lengths = np.sqrt(np.einsum("nd,nd->n", slopes, slopes))[:, None]
     surface.GetPoints().SetData(numpy_to_vtk(points, deep=True))
     surface.GetPointData().SetNormals(numpy_to_vtk(slopes / np.where(lengths > 0, lengths, 1), deep=True))
-
-
-def _are_inside(nodes: Any, triangles: Any, own: list[list[int]]) -> Any:
-    """Which triangles are in the cells that are kept."""
-    inside = np.ones(len(nodes), bool)
-    for d, (first, last) in enumerate(own):
-        inside &= (nodes[:, d] >= first) & (nodes[:, d] <= last)
-    a, b, c = (inside[triangles[:, corner]] for corner in range(3))
-    return a & b & c
 
 
 def _ends_nearest(places: list[Any], eye: Sequence[float]) -> bool:
@@ -343,7 +373,7 @@ def _add(renderer: Any, surface: Any, folder: Path, layer: dict[str, Any], *, li
     mapper.SelectColorArray("colour")
     mapper.SetLookupTable(table)
     mapper.SetUseLookupTableScalarRange(True)
-    mapper.SetInterpolateScalarsBeforeMapping(True)
+    mapper.SetInterpolateScalarsBeforeMapping(not lit)  # triangles of lit surfaces are small
     actor = vtkActor()
     actor.SetMapper(mapper)
     looks = actor.GetProperty()

@@ -14,7 +14,7 @@ from helpers.programs import pictures
 from tailrace.consumers.picture import Picture
 from tailrace.pictures import frame
 from tailrace.pictures.camera import camera_of
-from tailrace.pictures.colours import all_finite, default_name, range_of, signed, wider
+from tailrace.pictures.colours import all_finite, default_name, range_of, sampled, signed, wider
 
 pytest.importorskip("vtkmodules")
 
@@ -178,6 +178,33 @@ def test_a_range_leaves_out_half_a_percent_at_each_end():
     assert range_of(MPI.COMM_SELF, few) == pytest.approx((1.1, 2.9), abs=2 / 2048)
     assert range_of(MPI.COMM_SELF, np.full(9, 2.0)) == (2.0, 2.0)
     assert range_of(MPI.COMM_SELF, np.full(9, np.nan)) == (0.0, 0.0)
+
+
+def part_of(whole, start, count):
+    """What a rank has of a field that is centred at nodes."""
+    data = whole[tuple(slice(start[d], start[d] + count[d]) for d in (2, 1, 0))]
+    operators = SimpleNamespace(shape=lambda _: whole.shape[::-1], box=lambda _: (start, count))
+    return SimpleNamespace(operators=operators, centred=None, data=data)
+
+
+def test_a_sample_is_that_of_the_whole_on_any_ranks():
+    """Large fields alone: every second node of the whole, wherever the parts begin."""
+    whole = np.random.default_rng(5).standard_normal((75, 113, 121))
+    alone = sampled(part_of(whole, (0, 0, 0), (121, 113, 75)))
+    np.testing.assert_array_equal(alone, whole[::2, ::2, ::2])
+    for cut in (1, 38, 74):
+        for split in (57, 112):
+            boxes = [
+                ((0, y, z), (121, ny, nz))
+                for z, nz in ((0, cut), (cut, 75 - cut))
+                for y, ny in ((0, split), (split, 113 - split))
+            ]
+            parts = [sampled(part_of(whole, *box)).ravel() for box in boxes]
+            np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.sort(alone.ravel()))
+    small = whole[:70, :113, :121]
+    assert sampled(part_of(small, (0, 0, 0), (121, 113, 70))).size == small.size
+    flat = np.zeros((20, 300, 300))
+    assert sampled(part_of(flat, (0, 0, 0), (300, 300, 20))).size == flat.size
 
 
 def test_values_whose_sum_is_too_large_are_finite():
