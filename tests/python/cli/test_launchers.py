@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.harness import mpi_run
 from helpers.harness import srun as stand_in
 from tailrace.cli import main as cli
 from tailrace.cli.ranks import launch, launcher, started
@@ -134,8 +135,8 @@ def slurm(outside_mpi, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("TAILRACE_TEST_MPIEXEC", mpiexec)
-    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
-    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    for name, value in mpi_run.OPTIONS.items():
+        monkeypatch.setenv(name, value)
     cli.new("tgv", tmp_path / "tgv.toml")
 
 

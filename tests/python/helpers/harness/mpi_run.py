@@ -19,7 +19,7 @@ from helpers.harness.watcher import end_with_this_process
 
 # Marks of a launcher in the environment: pytest itself may have been started by one.
 _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "PALS_", "SLURM_")
-_OPTIONS = {
+OPTIONS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     # More ranks than cores: allowed, not bound to cores, and yielding while they wait.
@@ -50,7 +50,7 @@ def environment() -> dict[str, str]:
     """The environment of this process, without the marks of a launcher. Programs that have it end with this process."""
     end_with_this_process()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
-    return {**kept, **_OPTIONS}
+    return {**kept, **OPTIONS}
 
 
 def start(command: Sequence[object], cwd: Path, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
