@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -42,7 +43,9 @@ class ConversionSink(ABC):
         return self
 
     @abstractmethod
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class SeriesSink(ConversionSink):
@@ -103,8 +106,10 @@ class SeriesSink(ConversionSink):
                 values[z : z + deep, y : y + high, x : x + wide] = piece
         return Block(values, planned.target.shape, part.start)
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.series.__exit__(kind)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.series.__exit__(kind, error, trace)
 
 
 class WriterSink(ConversionSink):
@@ -135,7 +140,9 @@ class WriterSink(ConversionSink):
             raise
         writer.end_step()
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self._writer.close()
 

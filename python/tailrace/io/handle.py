@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from traceback import walk_tb
+from types import TracebackType
 from typing import TypeVar
 
 from tailrace.core import InputError, IoError
@@ -52,9 +54,17 @@ class Handle:
             )
         return self._opened
 
-    def drop(self) -> None:
-        """Release the series. If it was not closed, complete steps stay and an open step is lost."""
+    def drop(self, trace: TracebackType | None = None) -> None:
+        """Release the series. If it was not closed, complete steps stay and an open step is lost.
+
+        :param trace: of an error that ends its use. Who keeps the error keeps the functions that it went through: those
+            of this package forget the series, or its file would stay locked as long as the error is there.
+        """
         self._opened = None
+        for frame, _ in walk_tb(trace):
+            if frame.f_globals.get("__name__", "").startswith("tailrace."):
+                with suppress(RuntimeError):  # it still runs
+                    frame.clear()
 
 
 @contextmanager

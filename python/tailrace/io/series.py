@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 import numpy as np
@@ -356,11 +357,11 @@ class SeriesOf(ABC, Generic[OneStep]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, _: object, trace: TracebackType | None) -> None:
         if kind is None:
             self.close()
         else:
-            self._handle.drop()  # one rank may have failed alone: no collective close
+            self._handle.drop(trace)  # one rank may have failed alone: no collective close
 
     def __repr__(self) -> str:
         if not self._handle.is_open:

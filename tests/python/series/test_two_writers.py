@@ -49,3 +49,19 @@ def test_the_same_program_is_refused_too_until_it_closes(tmp_path: Path):
         tr.open(tmp_path / "run", "w")
     first.close()
     tr.open(tmp_path / "run", "w").close()
+
+
+@pytest.mark.parametrize("engine", KINDS, ids=str)
+def test_an_error_that_is_kept_keeps_no_writer(tmp_path: Path, engine):
+    """The functions that it went through have the series, as long as a program has the error."""
+    path = engine.path(tmp_path)
+    wrong = np.full(SHAPE, None)
+    with (
+        pytest.raises(tr.InputError, match="expected an array of numbers") as kept,
+        tr.open(path, "w", engine=engine.name, parameters=engine.parameters) as out,
+    ):
+        out.write_step(0.0, f=wrong)
+    with tr.open(path, "w", engine=engine.name, parameters=engine.parameters) as out:
+        out.write_step(0.0, f=np.ones(SHAPE))
+    assert not path.with_name(f"{path.name}.lock").exists()
+    assert kept.value is not None
