@@ -213,7 +213,7 @@ def test_a_dead_side_is_a_failed_cell_and_the_rest_goes_on(tmp_path, side):
 def _first_of(process, side, ranks):
     """A rank of the side with two ranks, which are below a launcher."""
     for number, line in mpi_run.members(process):
-        if "mpiexec" in line and "bench ranks" in line:
+        if mpi_run.is_launcher(line) and "bench ranks" in line:
             below = [one for one in ranks if mpi_run.parent(one) == number]
             assert len(below) == 2, (side, line)
             return below[0]

@@ -71,15 +71,16 @@ def read_darshan(path: Path) -> list[Record]:
 def _read(name: str, run: str) -> list[Record]:
     try:
         from darshan import DarshanReport
-
+    except (ImportError, RuntimeError, OSError) as error:  # it lacks a part, or its library
+        raise ForeignError(
+            f"{name}: the Python package darshan does not load: {shortened(str(error), 300)}. Install it again, or the "
+            "library darshan-util: pip install darshan"
+        ) from None
+    try:
         report = DarshanReport(name, read_all=False)
         return records_of(report, run, Path(name))
     except ForeignError:
         raise
-    except ImportError as error:
-        raise ForeignError(
-            f"{name}: the Python package darshan does not load: {error}. Install it again: pip install darshan"
-        ) from None
     except Exception as error:  # whatever the package raises on content that it did not expect
         raise ForeignError(
             f"{name}: expected a whole log of Darshan, found: {type(error).__name__}: {shortened(str(error), 300)}"

@@ -124,12 +124,17 @@ def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -
             os.kill(pid, number)
 
 
+def is_launcher(command: str) -> bool:
+    """Whether a command line is that of a program that starts ranks: of Open MPI, of Open MPI 5, of MPICH."""
+    return any(name in command for name in ("mpiexec", "prterun", "hydra_pmi"))
+
+
 def rank_processes(process: subprocess.Popen[str], program: str = "tailrace.cli") -> list[int]:
     """The process numbers of the ranks, in order of their start.
 
     A program that a rank is about to start has the rank's command line for a moment: it is no rank.
     """
-    found = [number for number, command in members(process) if program in command and "mpiexec" not in command]
+    found = [number for number, command in members(process) if program in command and not is_launcher(command)]
     return [number for number in found if parent(number) not in {0, *found}]
 
 
