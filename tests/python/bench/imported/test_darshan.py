@@ -50,6 +50,17 @@ def report(**changes):
     return found
 
 
+def test_a_package_without_its_library_is_no_damaged_log(tmp_path, monkeypatch):
+    """As pydarshan does where it finds no libdarshan-util."""
+    (tmp_path / "darshan").mkdir()
+    (tmp_path / "darshan/__init__.py").write_text("raise RuntimeError('Could not find libdarshan-util.so!')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "darshan"]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ForeignError, match=r"does not load: .*Could not find libdarshan-util"):
+        darshan_log._read("a.darshan", "run")
+
+
 def test_darshan_mapping():
     run, *found, end = darshan_log.records_of(report(), "darshan-1", Path("app.darshan"))
     assert (run.command, run.software) == ("./app input", {"Darshan": "3.5.0"})
