@@ -240,7 +240,7 @@ def failed(sink, monkeypatch):
             patched.setattr(series.ArraySeries, "end_step", full)
             with pytest.raises(IoError, match="the disk is full"):
                 out.write(0, 0.0, sort(found, "mean"))
-        out._series.__exit__(IoError)
+        out._series.__exit__(IoError, None, None)
         out._series = None
         out.close()
         with series.open(out.path) as stored:
