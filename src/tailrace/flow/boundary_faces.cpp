@@ -135,28 +135,41 @@ template <class T> bool BoundaryFaces<T>::is_outflow(const Face<T> &face) const 
 }
 
 template <class T> void BoundaryFaces<T>::impose(Velocity &u, double duration) {
-  for (const bool outflows : {true, false})
-    for (const Face<T> &face : faces_)
-      if (face.boundary == Boundary::dirichlet && is_outflow(face) == outflows)
-        impose(face, u, duration);
-  for (const Face<T> &face : faces_)
-    if (face.boundary == Boundary::free_slip)
-      for_nodes(face, nodes_.box(Pencil::x), 0,
-                [&](std::int64_t, std::int64_t at) { u[face.direction].data()[at] = 0; });
+  impose(u, duration, Planes());
   for (const Outflow &outflow : outflows_)
     if (outflow.balance)
       balance(at(outflow.direction, true), u);
 }
 
-template <class T> void BoundaryFaces<T>::impose(const Face<T> &face, Velocity &u, double duration) const {
+template <class T> void BoundaryFaces<T>::impose(Velocity &u, double duration, const Planes &planes) const {
+  for (const bool outflows : {true, false})
+    for (const Face<T> &face : faces_)
+      if (face.boundary == Boundary::dirichlet && is_outflow(face) == outflows)
+        impose(face, u, duration, planes);
+  for (const Face<T> &face : faces_)
+    if (face.boundary == Boundary::free_slip)
+      for_nodes(
+          face, nodes_.box(Pencil::x), 0, [&](std::int64_t, std::int64_t at) { u[face.direction].data()[at] = 0; },
+          planes);
+}
+
+template <class T> bool BoundaryFaces<T>::has_balance() const {
+  return std::any_of(outflows_.begin(), outflows_.end(), [](const Outflow &outflow) { return outflow.balance; });
+}
+
+template <class T>
+void BoundaryFaces<T>::impose(const Face<T> &face, Velocity &u, double duration, const Planes &planes) const {
   const T length = static_cast<T>(duration);
   for (int i = 0; i < 3; ++i) {
     const T *value = face.value[i].data(), *gradient = face.gradient[i].data();
     T *component = u[i].data();
     const bool tangential = i != face.direction;
-    for_nodes(face, nodes_.box(Pencil::x), 0, [&](std::int64_t here, std::int64_t at) {
-      component[at] = tangential ? value[here] + length * gradient[here] : value[here];
-    });
+    for_nodes(
+        face, nodes_.box(Pencil::x), 0,
+        [&](std::int64_t here, std::int64_t at) {
+          component[at] = tangential ? value[here] + length * gradient[here] : value[here];
+        },
+        planes);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <tailrace/grid/grid.hpp>
 #include <tailrace/ops/compact_scheme.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace tailrace::flow {
@@ -36,16 +38,24 @@ grid::Box face_box(const grid::Grid &grid, const grid::Box &field, int d, bool u
 /// Local, with the same result on all ranks.
 void check_neighbours(const grid::Decomposition &nodes, int d);
 
+/// Some planes of a field along z, from `first` on and before `end`.
+struct Planes {
+  std::int64_t first = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
+};
+
 /// Calls visit(offset in the face, offset in the field) for every node of a face, or of the plane that lies `inwards`
-/// nodes inside.
-template <class T, class Visit> void for_nodes(const Face<T> &face, const grid::Box &field, int inwards, Visit visit) {
+/// nodes inside; in some planes of the field only, if they are given.
+template <class T, class Visit>
+void for_nodes(const Face<T> &face, const grid::Box &field, int inwards, Visit visit, const Planes &planes = {}) {
   const grid::Index3 &n = face.box.count;
   grid::Index3 first;
   for (int d = 0; d < 3; ++d)
     first[d] = face.box.start[d] - field.start[d];
   first[face.direction] += face.upper ? -inwards : inwards;
-  std::int64_t at = 0;
-  for (std::int64_t k = 0; k < n[2]; ++k)
+  const std::int64_t begin = std::max<std::int64_t>(0, planes.first - first[2]);
+  std::int64_t at = begin * n[0] * n[1];
+  for (std::int64_t k = begin; k < n[2] && first[2] + k < planes.end; ++k)
     for (std::int64_t j = 0; j < n[1]; ++j) {
       const std::int64_t row = first[0] + field.count[0] * (first[1] + j + field.count[1] * (first[2] + k));
       for (std::int64_t i = 0; i < n[0]; ++i)
@@ -76,6 +86,9 @@ public:
   double convect(const Velocity &u, double duration);
   /// Sets the velocity before the projection of a stage of this length. Collective if an outflow is balanced.
   void impose(Velocity &u, double duration);
+  /// The same in one plane of this rank. Local: no outflow may be balanced.
+  void impose_plane(Velocity &u, double duration, std::int64_t k) const { impose(u, duration, {k, k + 1}); }
+  bool has_balance() const;
   /// Stores the velocity before the projection, in the memory of the gradient. Local.
   void remember(const Velocity &u);
   /// Computes the pressure gradient for the next stage from the stored velocity and the one after the projection.
@@ -90,7 +103,8 @@ private:
   };
   double convect(const Outflow &outflow, const Velocity &u, double duration);
   bool is_outflow(const Face<T> &face) const;
-  void impose(const Face<T> &face, Velocity &u, double duration) const;
+  void impose(Velocity &u, double duration, const Planes &planes) const;
+  void impose(const Face<T> &face, Velocity &u, double duration, const Planes &planes) const;
   void balance(const Face<T> &outflow, Velocity &u) const;
   template <class Visit> void for_weights(const Face<T> &face, Visit visit) const;
 

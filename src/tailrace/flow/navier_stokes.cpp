@@ -100,7 +100,8 @@ template <class T> void NavierStokes<T>::step(double dt, const Prepare &prepare)
     if (eddies_)
       eddies_->update(velocity_, scalars_);
     advance(stage, dt);
-    faces_.impose(velocity_, duration);
+    if (!gathers_planes())
+      faces_.impose(velocity_, duration);
     put_ends(0, 3);
     faces_.remember(velocity_);
     if (implicit_)
@@ -132,6 +133,22 @@ template <class T> void NavierStokes<T>::add_force() {
     field = Field<T>(nodes_.decomposition().box(Pencil::x));
 }
 
+/// Whether the divergence in x and y of a plane is taken as soon as its velocity is known, while that is in the cache.
+template <class T> bool NavierStokes<T>::gathers_planes() const {
+  return !device_ && !implicit_ && projection_.has_planes() && !faces_.has_balance();
+}
+
+template <class T> void NavierStokes<T>::gather_plane(std::int64_t k, double duration) {
+  double seconds = 0;
+  {
+    const Stopwatch watch(seconds);
+    faces_.impose_plane(velocity_, duration, k);
+    projection_.gather_plane(constant(pointers(velocity_)), k);
+  }
+  times_.pressure += seconds;
+  times_.convection -= seconds;
+}
+
 /// u <- u + dt * sum of weights * right-hand sides.
 template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) {
   const double before = seconds_of_transposes();
@@ -145,7 +162,11 @@ template <class T> void NavierStokes<T>::advance(const Stage &stage, double dt) 
     for (Scalar<T> &scalar : scalars_)
       scalar.begin_stage();
     right_hand_side_yz(rhs, true);
-    sweep_xy(stage, dt, rhs, true);
+    const bool gathers = gathers_planes();
+    sweep_xy(stage, dt, rhs, true, [&](std::int64_t k) {
+      if (gathers)
+        gather_plane(k, stage.share() * dt);
+    });
     diffuse(stage, dt, rhs, true);
   }
   times_.convection -= seconds_of_transposes() - before;
@@ -232,7 +253,9 @@ void add_buoyancy(const Grid &grid, const Box &box, std::int64_t k, int i, T str
 
 /// The rest of the right-hand side, and, unless diffusion is implicit, the time integration while its values are in
 /// registers.
-template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars) {
+template <class T>
+template <class Finish>
+void NavierStokes<T>::sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars, Finish finish_plane) {
   const Index3 count = nodes_.decomposition().box(Pencil::x).count;
   const Index3 plane = {count[0], count[1], 1};
   const Lines along_x = Lines::along(0, plane), along_y = Lines::along(1, plane);
@@ -261,6 +284,7 @@ template <class T> void NavierStokes<T>::sweep_xy(const Stage &stage, double dt,
                 : weights.integrate(newest, f[i], u[i], past[i], offset, lanes_used);
     };
     convection_diffusion_[0].sweep(along_x, constant(u), integrate, solid(0), k * count[1]);
+    finish_plane(k);
   }
 }
 
@@ -349,7 +373,7 @@ template <class T> void NavierStokes<T>::pressure(T *nodes) {
     if (eddies_)
       eddies_->update(velocity_, scalars_);
     right_hand_side_yz(rhs, false);
-    sweep_xy(Stage{{1}}, share, rhs, false);
+    sweep_xy(Stage{{1}}, share, rhs, false, [](std::int64_t) {});
     diffuse(Stage{{1}}, share, rhs, false);
     faces_.impose(velocity_, 0);
     projection_(pointers(velocity_));

@@ -206,13 +206,16 @@ private:
   double seconds_of_transposes() const { return workspace_->seconds + (device_ ? device_->seconds_of_exchange() : 0); }
   void find_mean();
   SteadyForces steady_forces() const { return {options_.acceleration, options_.coriolis, options_.linear, mean_}; }
+  bool gathers_planes() const;
+  void gather_plane(std::int64_t k, double duration);
   void advance(const Stage &stage, double dt);
   void right_hand_side_yz(Components &rhs, bool with_scalars);
   void scalars_yz(const std::array<T *, 3> &u_y, const std::array<T *, 3> &u_z);
   const SolidLines<T> *solid(int d) const { return body_ ? &body_->along(d) : nullptr; }
   void rebuild(grid::Field<T> &field, std::int64_t k);
   void clear_body();
-  void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars);
+  template <class Finish>
+  void sweep_xy(const Stage &stage, double dt, Components &rhs, bool with_scalars, Finish finish_plane);
   void clear_impulse();
   void add_impulse(double duration);
   void add_forces(std::int64_t k, const std::array<T *, 3> &f);

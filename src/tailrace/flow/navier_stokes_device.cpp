@@ -144,7 +144,12 @@ template <class T> void NavierStokes<T>::shift(int i, T by) {
 }
 
 template <class T> void NavierStokes<T>::remove_divergence() {
-  device_ ? device_->project() : projection_(pointers(velocity_));
+  if (device_)
+    device_->project();
+  else if (gathers_planes())
+    projection_.solve_gathered(pointers(velocity_));
+  else
+    projection_(pointers(velocity_));
 }
 
 template <class T> void NavierStokes<T>::last_potential(T *cells) {

@@ -69,8 +69,8 @@ Projection<T>::Projection(const Grid &grid, Interpolation interpolation, std::sh
   // With whole planes on a rank the result of the x stage is used at once, and memory for one plane is enough.
   const Box x_box = xy_.decomposition().box(Pencil::x);
   for (auto &buffer : x_part_)
-    buffer = Buffer<T>(planes() ? x_box.count[0] * x_box.count[1] : x_box.size());
-  if (!planes())
+    buffer = Buffer<T>(has_planes() ? x_box.count[0] * x_box.count[1] : x_box.size());
+  if (!has_planes())
     for (auto &buffer : y_part_)
       buffer = Buffer<T>(xy_.decomposition().box(Pencil::y).size());
   for (auto &buffer : y_cells_)
@@ -157,28 +157,40 @@ template <class T> std::array<T *, 2> Projection<T>::z_columns() {
   return {yz_.z_start(y_cells_[0].data()), yz_.z_start(y_cells_[1].data())};
 }
 
-/// The x and y stages of the divergence: leaves their sum and the averaged w in the Z pencil.
-template <class T> void Projection<T>::gather_xy(const std::array<const T *, 3> &u) {
-  const Index3 x_count = {grid_.nodes[0], xy_.decomposition().box(Pencil::x).count[1],
-                          xy_.decomposition().box(Pencil::x).count[2]};
-  const Index3 y_count = xy_.decomposition().box(Pencil::y).count;
+/// This rank's X pencil of the nodes.
+template <class T> Index3 Projection<T>::nodes() const {
+  const Index3 count = xy_.decomposition().box(Pencil::x).count;
+  return {grid_.nodes[0], count[1], count[2]};
+}
+
+/// The x and y stages of the divergence in plane k of u.
+template <class T> void Projection<T>::gather_plane(const std::array<const T *, 3> &u, std::int64_t k) {
+  const Index3 x_count = nodes(), y_count = xy_.decomposition().box(Pencil::y).count;
   const auto x_part = pointers(x_part_);
-  const auto y_cells = pointers(y_cells_);
-  if (planes()) {
-    const std::int64_t in = x_count[0] * x_count[1], out = y_count[0] * grid_.cells()[1];
-    for (std::int64_t k = 0; k < x_count[2]; ++k) {
-      divergence_x(at_plane(u, k * in), x_part, plane_of(x_count), k * x_count[1]);
-      divergence_y(constant(x_part), at_plane(y_cells, k * out), plane_of(y_count));
-    }
-  } else {
-    divergence_x(u, x_part, x_count, 0);
-    const auto y_part = pointers(y_part_);
-    for (int i = 0; i < 3; ++i)
-      xy_.move(Pencil::x, Pencil::y, x_part[i], y_part[i]);
-    divergence_y(constant(y_part), y_cells, y_count);
+  divergence_x(at_plane(u, k * x_count[0] * x_count[1]), x_part, plane_of(x_count), k * x_count[1]);
+  divergence_y(constant(x_part), at_plane(pointers(y_cells_), k * y_count[0] * grid_.cells()[1]), plane_of(y_count));
+}
+
+/// The same of the whole: the sum of their parts and the averaged w, in the Y pencil.
+template <class T> void Projection<T>::gather_xy(const std::array<const T *, 3> &u) {
+  const Index3 x_count = nodes();
+  if (has_planes()) {
+    for (std::int64_t k = 0; k < x_count[2]; ++k)
+      gather_plane(u, k);
+    return;
   }
+  const auto x_part = pointers(x_part_), y_part = pointers(y_part_);
+  divergence_x(u, x_part, x_count, 0);
+  for (int i = 0; i < 3; ++i)
+    xy_.move(Pencil::x, Pencil::y, x_part[i], y_part[i]);
+  divergence_y(constant(y_part), pointers(y_cells_), xy_.decomposition().box(Pencil::y).count);
+}
+
+/// What was gathered, in the Z pencil.
+template <class T> std::array<T *, 2> Projection<T>::gathered_columns() {
   for (int i = 0; i < 2; ++i)
-    yz_.move(Pencil::y, Pencil::z, y_cells[i], z_part_[i].data());
+    yz_.move(Pencil::y, Pencil::z, y_cells_[i].data(), z_part_[i].data());
+  return z_columns();
 }
 
 template <class T>
@@ -225,7 +237,7 @@ template <class T> void Projection<T>::scatter_xy(const std::array<T *, 3> &u) {
   const Index3 y_count = yz_.decomposition().box(Pencil::y).count;
   const Index3 x_count = xy_.decomposition().box(Pencil::x).count;
   const auto x_part = pointers(x_part_);
-  if (planes()) {
+  if (has_planes()) {
     const std::int64_t in = y_count[0] * y_count[1], out = grid_.nodes[0] * x_count[1];
     for (std::int64_t k = 0; k < x_count[2]; ++k) {
       gradient_y(constant(at_plane(y_cells, k * in)), x_part, plane_of(y_count));
@@ -242,7 +254,11 @@ template <class T> void Projection<T>::scatter_xy(const std::array<T *, 3> &u) {
 
 template <class T> void Projection<T>::operator()(const std::array<T *, 3> &u) {
   gather_xy(constant(u));
-  const std::array<T *, 2> z_part = z_columns();
+  solve_gathered(u);
+}
+
+template <class T> void Projection<T>::solve_gathered(const std::array<T *, 3> &u) {
+  const std::array<T *, 2> z_part = gathered_columns();
   const Lines lines = yz_.z_lines();
   poisson_.template z_forward<2>(lines, constant(z_part), [&](auto &tile) { divergence_z(tile); });
   poisson_.spectral();
@@ -261,7 +277,7 @@ template <class T> void Projection<T>::divergence(const std::array<const T *, 3>
   gather_xy(u);
   const Lines into = Lines::along(2, poisson_.cells().box(Pencil::z).count);
   sweep_columns<T, 2, 1>(
-      yz_.z_lines(), into, LoadFrom<T, 2>{constant(z_columns())}, [&](auto &tile) { divergence_z(tile); },
+      yz_.z_lines(), into, LoadFrom<T, 2>{constant(gathered_columns())}, [&](auto &tile) { divergence_z(tile); },
       StoreTo<T, 1>{{result}});
   yz_.wait(); // other ranks may still read columns of planes that the next use writes
 }
@@ -295,7 +311,7 @@ template <class T> void Projection<T>::to_nodes(const T *cells, T *nodes) {
   yz_.move(Pencil::z, Pencil::y, yz_.is_free(Pencil::z, Pencil::y) ? y_cells : z_part_[0].data(), y_cells);
   const Index3 y_count = yz_.decomposition().box(Pencil::y).count, x_count = xy_.decomposition().box(Pencil::x).count;
   T *x_part = x_part_[0].data();
-  if (planes()) {
+  if (has_planes()) {
     for (std::int64_t k = 0; k < x_count[2]; ++k) {
       average(1, plane_of(y_count), y_cells + k * y_count[0] * y_count[1], x_part);
       average(0, plane_of(x_count), x_part, nodes + k * grid_.nodes[0] * x_count[1]);

@@ -21,6 +21,11 @@ public:
 
   /// u: three components in this rank's X pencil of the nodes, replaced by u - grad phi. Collective.
   void operator()(const std::array<T *, 3> &u);
+  /// Where this rank has whole planes in x and y, the same may be done in two parts: `gather_plane` for each plane k of
+  /// u while it is in the cache, then `solve_gathered`. The first is local, the second collective.
+  bool has_planes() const { return xy_.is_free(grid::Pencil::x, grid::Pencil::y); }
+  void gather_plane(const std::array<const T *, 3> &u, std::int64_t k);
+  void solve_gathered(const std::array<T *, 3> &u);
   /// The phi of the last projection, on the cells, this rank's Z pencil. Local.
   void potential(T *phi);
 
@@ -37,7 +42,9 @@ private:
     ops::LineSystem<T> derivative_to_centre, average_to_centre, derivative_to_node, average_to_node;
   };
   static Staggered make(const grid::Grid &grid, int d, ops::Interpolation interpolation, ops::WallDivergence walls);
+  grid::Index3 nodes() const;
   std::array<T *, 2> z_columns();
+  std::array<T *, 2> gathered_columns();
   void gather_xy(const std::array<const T *, 3> &u);
   void divergence_x(const std::array<const T *, 3> &u, const std::array<T *, 3> &out, const grid::Index3 &count,
                     std::int64_t first_line) const;
@@ -47,7 +54,6 @@ private:
   void gradient_y(const std::array<const T *, 2> &in, const std::array<T *, 3> &out, const grid::Index3 &count) const;
   void gradient_x(const std::array<const T *, 3> &in, const std::array<T *, 3> &u, const grid::Index3 &count) const;
   void scatter_xy(const std::array<T *, 3> &u);
-  bool planes() const { return xy_.is_free(grid::Pencil::x, grid::Pencil::y); }
 
   grid::Grid grid_;
   std::array<grid::Sides, 3> sides_; ///< of the staggered operators, but for one-sided ones to centres
