@@ -25,6 +25,7 @@
 #define TAILRACE_H
 
 #include <mpi.h>
+#include <stddef.h> /* NULL, which functions here take */
 #include <stdint.h>
 
 #ifdef __cplusplus
