@@ -129,7 +129,7 @@ class Model:
         wanted = self.case.parallel
         handle = self.comm.py2f()
         rows, cols = wanted.rows, wanted.cols
-        if self.case.numerics.device == "gpu" and cols == 0:
+        if self.case.numerics.device == "gpu":
             rows = rows or 1  # devices have slabs
         transpose: str = wanted.transpose
         as_before = before and rows in (0, before.rows) and cols in (0, before.cols)

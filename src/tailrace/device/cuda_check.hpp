@@ -4,7 +4,7 @@
 
 namespace tailrace::device {
 
-/// Throws std::runtime_error, with what was to be done, unless the call did it.
+/// Throws Error, with what was to be done, unless the call did it.
 void check(cudaError_t error, const char *what);
 
 } // namespace tailrace::device

@@ -32,8 +32,10 @@ void launch(const Stream &stream, Place blocks, std::size_t shared_bytes, const 
   if (blocks.x == 0 || blocks.y == 0)
     return; // a rank may have nothing
   const auto kernel = run_blocks<threads, Body>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-        "reserve the shared memory that lines of this length need (A100, H100 and H200 have it)");
+  constexpr std::size_t usual = 48 * 1024; // what a kernel may have without being asked for
+  if (shared_bytes > usual)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "reserve the shared memory that lines of so many nodes need (grid.points; A100, H100 and H200 have it)");
   const dim3 grid(static_cast<unsigned>(blocks.x), static_cast<unsigned>(blocks.y));
   kernel<<<grid, threads, shared_bytes, static_cast<cudaStream_t>(stream.handle())>>>(body);
   check(cudaGetLastError(), "start a kernel");

@@ -15,7 +15,7 @@ namespace tailrace::device {
 
 void check(cudaError_t error, const char *what) {
   if (error != cudaSuccess)
-    throw std::runtime_error("the device could not " + std::string(what) + ": " + cudaGetErrorString(error));
+    throw Error("the device could not " + std::string(what) + ": " + cudaGetErrorString(error));
 }
 
 namespace {
@@ -28,10 +28,29 @@ int count_devices() {
                      "); run where nvidia-smi lists one, or compute on the processor (numerics.device = \"cpu\")");
   return devices;
 }
+
+__global__ void do_nothing() {}
+
+/// Throws InputError where this library has no kernels for the device in use.
+void check_compiled() {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, do_nothing) == cudaSuccess)
+    return;
+  (void)cudaGetLastError();
+  int device = 0;
+  cudaDeviceProp properties{};
+  check(cudaGetDevice(&device), "be found");
+  check(cudaGetDeviceProperties(&properties, device), "say what it is");
+  const std::string kind = std::to_string(properties.major) + std::to_string(properties.minor);
+  throw InputError("Tailrace was compiled for other devices than this " + std::string(properties.name) +
+                   "; build it with -DCMAKE_CUDA_ARCHITECTURES=" + kind +
+                   ", or compute on the processor (numerics.device = \"cpu\")");
+}
 } // namespace
 
 Stream::Stream(int rank) {
   check(cudaSetDevice(rank % count_devices()), "be chosen");
+  check_compiled();
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
   handle_ = {stream, [](void *made) { cudaStreamDestroy(static_cast<cudaStream_t>(made)); }};
@@ -41,6 +60,7 @@ void Stream::wait() const { check(cudaStreamSynchronize(static_cast<cudaStream_t
 
 std::string name() {
   count_devices();
+  check_compiled();
   int device = 0;
   cudaDeviceProp properties{};
   check(cudaGetDevice(&device), "be found");
@@ -60,10 +80,10 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
     (void)cudaGetLastError();
     check(cudaMemGetInfo(&free, &all), "tell its free memory");
     const auto megabytes = [](std::size_t size) { return std::to_string(size >> 20); };
-    throw InputError("the device has no room for " + megabytes(bytes) + " more MB: " + megabytes(free) + " of its " +
-                     megabytes(all) +
-                     " MB are free; take a smaller grid or single precision, or compute on the "
-                     "processor (numerics.device = \"cpu\")");
+    throw Error("the device has no room for " + megabytes(bytes) + " more MB: " + megabytes(free) + " of its " +
+                megabytes(all) +
+                " MB are free; take a smaller grid or single precision, or compute on the "
+                "processor (numerics.device = \"cpu\")");
   }
   return {memory, [](void *p) { cudaFree(p); }};
 }

@@ -10,10 +10,10 @@ namespace tailrace::device {
 class Stream {
 public:
   /// On device number `rank` modulo the number of devices of this machine. Throws InputError where this process has no
-  /// device.
+  /// device, or one for which the library was not compiled.
   explicit Stream(int rank);
 
-  /// Waits until all of it is done. Throws std::runtime_error if any of it has failed.
+  /// Waits until all of it is done. Throws Error if any of it has failed.
   void wait() const;
   /// What the device calls a stream.
   void *handle() const { return handle_.get(); }
@@ -29,7 +29,8 @@ bool shares_memory();
 /// For tests where the processor stands for the device: as if it did not.
 void pretend_own_memory(bool pretend);
 
-/// Memory of a device, freed with the last of its owners. Throws InputError where the device has no room.
+/// Memory of a device, freed with the last of its owners. Throws Error where the device has no room: perhaps on one
+/// rank alone.
 std::shared_ptr<void> allocate(std::size_t bytes);
 /// Copies between host and device, in the order of the stream; the host's memory may be used again at once.
 void upload(const Stream &stream, void *to, const void *from, std::size_t bytes);

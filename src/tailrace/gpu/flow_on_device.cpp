@@ -3,16 +3,34 @@
 #include <tailrace/flow/equations/free_nodes.hpp>
 #include <tailrace/gpu/field_kernels.hpp>
 
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
 namespace tailrace::gpu {
 
 using namespace grid;
+
+namespace {
+/// Which of the processes of its node this one is: as the launcher says, which knows all of them, or else among the
+/// ranks of the flow. Collective.
+int number_on_node(const Communicator &comm) {
+  const int among_ranks = comm.split_node().rank();
+  for (const char *name :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "SLURM_LOCALID", "FLUX_TASK_LOCAL_ID"})
+    if (const char *text = std::getenv(name))
+      if (int number = 0; std::from_chars(text, text + std::strlen(text), number).ec == std::errc() && number >= 0)
+        return number;
+  return among_ranks;
+}
+} // namespace
 
 template <class T>
 FlowOnDevice<T>::FlowOnDevice(const Grid &grid, double viscosity, const ops::Hyperviscosities &hyperviscosity,
                               ops::Interpolation interpolation, flow::TimeScheme scheme,
                               std::shared_ptr<const ProcessGrid> processes,
                               const std::vector<ScalarParameters> &scalars)
-    : stream_(processes->comm().split_node().rank()), grid_(grid),
+    : stream_(number_on_node(processes->comm())), grid_(grid),
       box_(Decomposition(processes, grid.nodes).box(Pencil::x)),
       momentum_(stream_, grid, viscosity, hyperviscosity, Decomposition(processes, grid.nodes)),
       projection_(stream_, grid, interpolation, processes), velocity_(components<T>(stream_, box_.size())),

@@ -2,6 +2,7 @@
 
 #include <tailrace/support/error.hpp>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -24,11 +25,10 @@ namespace {
 
 void check(cufftResult result, const char *what) {
   if (result == CUFFT_ALLOC_FAILED)
-    throw InputError(
-        "the device has no room for the work of its Fourier transforms; take a smaller grid, more devices or "
-        "single precision, or compute on the processor (numerics.device = \"cpu\")");
+    throw Error("the device has no room for the work of its Fourier transforms; take a smaller grid, more devices or "
+                "single precision, or compute on the processor (numerics.device = \"cpu\")");
   if (result != CUFFT_SUCCESS)
-    throw std::runtime_error("cuFFT could not " + std::string(what) + ": error " + std::to_string(result));
+    throw Error("cuFFT could not " + std::string(what) + ": error " + std::to_string(result));
 }
 
 /// A plan of cuFFT; none where there is nothing to transform.
@@ -39,23 +39,25 @@ public:
   Plan(const device::Stream &stream, int rank, int *n, int stride, int distance, int batch, cufftType type) {
     if (batch == 0)
       return;
-    check(cufftPlanMany(&handle_, rank, n, n, stride, distance, n, stride, distance, type, batch), "plan a transform");
-    check(cufftSetStream(handle_, static_cast<cudaStream_t>(stream.handle())), "use a stream");
+    cufftHandle handle = 0;
+    check(cufftPlanMany(&handle, rank, n, n, stride, distance, n, stride, distance, type, batch), "plan a transform");
+    handle_ = handle;
+    check(cufftSetStream(handle, static_cast<cudaStream_t>(stream.handle())), "use a stream");
   }
-  Plan(Plan &&other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
+  Plan(Plan &&other) noexcept : handle_(std::exchange(other.handle_, std::nullopt)) {}
   Plan &operator=(Plan &&other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
   }
   ~Plan() {
-    if (handle_ != 0)
-      cufftDestroy(handle_);
+    if (handle_)
+      cufftDestroy(*handle_);
   }
-  cufftHandle get() const { return handle_; }
-  explicit operator bool() const { return handle_ != 0; }
+  cufftHandle get() const { return *handle_; }
+  explicit operator bool() const { return handle_.has_value(); }
 
 private:
-  cufftHandle handle_ = 0;
+  std::optional<cufftHandle> handle_; // any number may be one
 };
 
 } // namespace

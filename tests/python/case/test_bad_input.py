@@ -58,6 +58,12 @@ def test_process_grid_that_does_not_fit(tmp_path):
     assert "2 x 2 does not fit 3 ranks" in text
 
 
+def test_slabs_for_devices_that_do_not_fit_the_ranks(tmp_path):
+    """Both keys are named: the number of rows follows from the device."""
+    text = message(run(cases.write_case(tmp_path), "--set=numerics.device=gpu", "--set=parallel.cols=2", ranks=4))
+    assert "parallel.rows = 1, parallel.cols = 2" in text
+
+
 # ---- places that cannot be written -----------------------------------------------------------------------------------
 
 
