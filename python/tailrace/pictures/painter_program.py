@@ -86,6 +86,7 @@ class Canvas:
         self._window.SetAlphaBitPlanes(1)
         self._window.SetMultiSamples(0)  # samples at edges would mix colours of different depths
         self._window.AddRenderer(self._renderer)
+        self._renderer.GetCullers().RemoveAllItems()  # all is seen, and they look at each triangle
         _light(self._renderer)
 
     def draw(self, request: dict[str, Any]) -> None:
