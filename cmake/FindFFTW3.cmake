@@ -1,8 +1,9 @@
 # FindFFTW3: the serial FFTW 3 library. Components: double (target FFTW3::fftw3) and float (FFTW3::fftw3f).
-# Set FFTW3_ROOT to point to an installation.
-find_path(FFTW3_INCLUDE_DIR fftw3.h)
-find_library(FFTW3_double_LIBRARY fftw3)
-find_library(FFTW3_float_LIBRARY fftw3f)
+# Set FFTW3_ROOT to point to an installation; modules of clusters set FFTW_ROOT or FFTW_DIR.
+set(_fftw3_hints HINTS ENV FFTW_ROOT ENV FFTW_DIR)
+find_path(FFTW3_INCLUDE_DIR fftw3.h ${_fftw3_hints} PATH_SUFFIXES include)
+find_library(FFTW3_double_LIBRARY fftw3 ${_fftw3_hints} PATH_SUFFIXES lib lib64)
+find_library(FFTW3_float_LIBRARY fftw3f ${_fftw3_hints} PATH_SUFFIXES lib lib64)
 mark_as_advanced(FFTW3_INCLUDE_DIR FFTW3_double_LIBRARY FFTW3_float_LIBRARY)
 
 foreach(component IN ITEMS double float)

@@ -10,8 +10,9 @@ target_compile_options(tailrace_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow>"
   "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>"
   # These two options let the compiler vectorise square roots and conditional assignments. -ffast-math is not used:
-  # it breaks checks for NaN and changes the order of sums.
-  "$<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>")
+  # it breaks checks for NaN and changes the order of sums. Intel's compiler would do the same by default.
+  "$<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>"
+  "$<$<COMPILE_LANG_AND_ID:CXX,IntelLLVM>:-fp-model=precise>")
 
 if(TAILRACE_WERROR)
   target_compile_options(tailrace_flags INTERFACE

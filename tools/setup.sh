@@ -6,9 +6,10 @@
 #   tools/setup.sh              copies the Python sources into the environment, as for any user
 #   tools/setup.sh --editable   uses the Python sources in place; only changes in C++ need another run
 #
-# Environment: PYTHON (interpreter for a new environment), FC (Fortran compiler), ADIOS2_ROOT (use this ADIOS2 with MPI and
-# do not build one), TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_ARCH (native, generic, or
-# a processor by its name of -march), TAILRACE_WERROR (ON: compiler warnings are errors).
+# Environment: PYTHON (interpreter for a new environment), CC, CXX, FC (compilers), ADIOS2_ROOT (use this ADIOS2 with MPI
+# and do not build one), TAILRACE_PACKAGES (no: on Debian too, use what is found and ask for no system package),
+# TAILRACE_CACHE (folder for the ADIOS2 build; ~/.cache/tailrace), TAILRACE_ARCH (native, generic, or a processor by its
+# name of -march), TAILRACE_WERROR (ON: compiler warnings are errors).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -62,30 +63,32 @@ run() { # name, command...: run the command with its output in the log, and prin
 mkdir -p build
 
 # ---- system packages -------------------------------------------------------------------------------------------------
-if [ -e /etc/debian_version ] && command -v dpkg-query >/dev/null; then
+default_python=python3
+werror=OFF
+if [ "${TAILRACE_PACKAGES:-yes}" != no ] && [ -e /etc/debian_version ] && command -v dpkg-query >/dev/null; then
   missing=()
   for package in "${packages[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} -gt 0 ]; then
-    [ "$(id -u)" = 0 ] || fail "system packages are missing. To fix this, run: sudo apt-get install ${missing[*]}"
+    [ "$(id -u)" = 0 ] || fail "system packages are missing. To fix this, run: sudo apt-get install ${missing[*]}
+  If you have what they contain from elsewhere (modules, Spack, conda), set TAILRACE_PACKAGES=no"
     export DEBIAN_FRONTEND=noninteractive
     run "package lists" apt-get update
     run "system packages: ${missing[*]}" apt-get install -y --no-install-recommends "${missing[@]}"
   fi
   default_python=/usr/bin/python3
-  werror=OFF
   ! grep -q '^12\.' /etc/debian_version || werror=ON # the project is tested with this compiler; newer ones warn of more
 else
   missing=()
-  for tool in c++ cmake ninja git pkg-config python3 mpicxx mpiexec; do
-    command -v "$tool" >/dev/null || missing+=("$tool")
+  tools=(cmake ninja git pkg-config "${PYTHON:-python3}" "${CXX:-c++}")
+  [ -n "${CXX:-}" ] || tools+=(mpicxx) # a compiler that the user names may find MPI by itself, as those of a Cray do
+  for tool in "${tools[@]}"; do
+    command -v "${tool%% *}" >/dev/null || missing+=("$tool")
   done
   [ ${#missing[@]} = 0 ] || fail "not found: ${missing[*]}. System packages are installed on Debian only. To fix this, install
   a C++20 compiler, CMake 3.25, Ninja, git, pkg-config, Python 3.11 with headers and venv, MPI with its compiler wrappers,
   HDF5, FFTW 3 (double and single), {fmt}, nlohmann JSON, xxHash, GoogleTest, and EGL for pictures"
-  default_python=python3
-  werror=OFF
 fi
 werror=${TAILRACE_WERROR:-$werror}
 
@@ -127,12 +130,19 @@ arch=${TAILRACE_ARCH:-native}
 fortran=${FC:-gfortran}
 fortran=$(command -v "${fortran%% *}") || [ -z "${FC:-}" ] || fail "FC is '$FC', and there is no such command. To fix this, set it
   to your Fortran compiler, or unset it"
-# CMake keeps the compiler that it has found first; with another one the build begins anew.
-earlier=$(sed -n 's/^CMAKE_Fortran_COMPILER:.*=\//\//p' build/python/CMakeCache.txt 2>/dev/null || true)
-if [ -n "${FC:-}" ] && [ -n "$earlier" ] && [ "$(realpath "$fortran")" != "$(realpath "$earlier")" ]; then
+# CMake keeps the compilers and the MPI that it has found first; with others the build begins anew.
+compilers=$(
+  for compiler in "${CC:-cc}" "${CXX:-c++}" mpicxx "$fortran"; do
+    found=$(command -v "${compiler%% *}") || continue
+    echo "$compiler $(realpath "$found") $("${compiler%% *}" --version 2>/dev/null | head -n 1)"
+  done
+  mpicxx -show 2>/dev/null || true
+)
+if [ -d build/python ] && [ "$(cat .venv/tailrace-compilers 2>/dev/null)" != "$compilers" ]; then
   rm -rf build/python
 fi
-settings="${editable[*]} $fortran ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror $arch"
+echo "$compilers" >.venv/tailrace-compilers
+settings="${editable[*]} $compilers ${ADIOS2_ROOT:-} ${ADIOS2_DIR:-} ${CMAKE_PREFIX_PATH:-} $werror $arch"
 state=$({
   echo "$declared $settings"
   find "${sources[@]}" -type f ! -path '*/__pycache__/*' ! -name _core.pyi -print0 | sort -z | xargs -0 sha256sum
@@ -163,6 +173,23 @@ if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
     "${adios2[@]}" \
     "${editable[@]}" .
   echo "$state" >.venv/tailrace-sources
+  "$python" -P -c 'import sys, tailrace.core as core; sys.exit(not core.build_info()["adios2"])' ||
+    echo "note: Tailrace is built without ADIOS2, so there are no BP files and no streams: the ADIOS2 that was found does not
+  fit, as $PWD/$log says. All else works. To have them, hide that ADIOS2, remove build/python, and run this again" >&2
+fi
+# mpi4py from PyPI takes the first MPI that it finds. Where that is another one than ours, mpi4py is built for ours.
+same_mpi() {
+  "$python" -P - <<'EOF' 2>/dev/null
+import mpi4py, sys
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+from tailrace.core import build_info
+sys.exit(("Open MPI" in build_info()["mpi"]) != ("Open MPI" in MPI.Get_library_version()))
+EOF
+}
+if [ "$(cat .venv/tailrace-mpi4py 2>/dev/null)" != "$compilers" ]; then
+  same_mpi || run "mpi4py for this MPI" "$python" -m pip install --no-binary mpi4py --force-reinstall --no-deps 'mpi4py>=4.1'
+  echo "$compilers" >.venv/tailrace-mpi4py
 fi
 if ! compgen -G '.venv/lib*/python3*/site-packages/tailrace/libtailrace_fortran.*' >/dev/null; then
   echo "note: no Fortran compiler was found, so the Fortran module is not built. All else works. To have it, install

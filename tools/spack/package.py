@@ -31,4 +31,5 @@ class Tailrace(CMakePackage):
             self.define_from_variant("TAILRACE_FORTRAN", "fortran"),
             self.define_from_variant("TAILRACE_WITH_ADIOS2", "adios2"),
             self.define("TAILRACE_ARCH", "generic"),
+            self.define("TAILRACE_BUILD_TESTS", False),  # GoogleTest is no part of the recipe
         ]

@@ -73,7 +73,7 @@ class _Script:
     # ---- the head ----------------------------------------------------------------------------------------------------
     def head_remarks(self) -> Iterator[Remark]:
         """What is wrong with the lines for the batch system."""
-        if not self._lines[0].startswith("#!"):
+        if self._system.name == "slurm" and not self._lines[0].startswith("#!"):
             yield Remark(
                 "error", 1, f"expected #!/bin/bash, found {self._lines[0][:40]!r}; {self._system.submit} refuses it"
             )
@@ -168,6 +168,10 @@ class _Script:
                     number,
                     "Open MPI kills its ranks a second after a TERM; use timeout ... tailrace run -n RANKS",
                 )
+            if starter == "srun":
+                yield Remark(
+                    "error", number, "srun kills its ranks at a TERM; leave out timeout, add #SBATCH --signal=USR1@300"
+                )
             if "--preserve-status" not in before:
                 yield Remark("note", number, f"without --preserve-status the exit code is 124 instead of {STOPPED}")
             return
@@ -240,19 +244,20 @@ def _system(lines: list[str]) -> BatchSystem:
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:
-    """Names and values of a line of a head: --time=1:00, -N 4, -l select=4:ncpus=8:mpiprocs=8, -l walltime=1:00:00."""
+    """Names and values of a line of a head: --time=1:00, -N 4, -N4, -l select=4:ncpus=8:mpiprocs=8,walltime=1:00:00."""
     words = _words(text)
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) and not words[at + 1].startswith("-") else ""
-        if word == "-l":
-            for part in following.split(":") if following.startswith("select=") else [following]:
-                name, _, value = part.partition("=")
-                yield name, value
-        elif word.startswith("--"):
+        if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             yield name, value if equals else following
+        elif word.startswith("-l"):
+            for resource in (word[2:] or following).split(","):
+                for part in resource.split(":") if resource.startswith("select=") else [resource]:
+                    name, _, value = part.partition("=")
+                    yield name, value
         elif word.startswith("-"):
-            yield _SHORT.get(word, word[1:]), following
+            yield _SHORT.get(word[:2], word[1:2]), word[2:] or following
 
 
 def _words(line: str) -> list[str]:

@@ -85,7 +85,7 @@ def _base() -> Iterator[tuple[PurePosixPath, Path]]:
     yield base / "bin" / _PYTHON, Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     for root in {Path(sysconfig.get_path(key)) for key in ("stdlib", "platstdlib")}:
         for file in _below(root):
-            yield base / "lib" / _PYTHON / file.relative_to(root).as_posix(), file
+            yield base / sys.platlibdir / _PYTHON / file.relative_to(root).as_posix(), file
     shared = sysconfig.get_config_var("INSTSONAME")
     if sysconfig.get_config_var("Py_ENABLE_SHARED") and shared:
         library = Path(sysconfig.get_config_var("LIBDIR") or "") / shared

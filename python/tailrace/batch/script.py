@@ -25,8 +25,7 @@ resume=
 _AGAIN = """\
 # {stopped}: it was asked to stop before the limit, and has written a checkpoint, from which the next job goes on.
 if [ "$code" = {stopped} ] && [ "$(newest)" != "$before" ]; then
-  {submit} {script}
-  code=0
+  {submit} {script} && code=0
 fi
 exit "$code"
 """
@@ -53,8 +52,11 @@ def script(case: Case, job: JobRequest, system: BatchSystem, path: Path, notes: 
 
 def _environment() -> list[str]:
     """The Python of this command."""
-    activate = Path(sys.prefix) / "bin" / "activate"
-    return [f". {shlex.quote(str(activate))}"] if activate.is_file() else []
+    programs = Path(sys.prefix) / "bin"
+    activate = programs / "activate"
+    if activate.is_file():
+        return [f". {shlex.quote(str(activate))}"]
+    return [f"export PATH={shlex.quote(str(programs))}:$PATH"]  # of conda, or of the system
 
 
 def _unpacked(pack: Path, system: BatchSystem) -> list[str]:

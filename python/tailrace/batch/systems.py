@@ -70,6 +70,7 @@ class Pbs(BatchSystem):
         each, gpus = job.ranks_per_node, f":ngpus={job.gpus_per_node}" if job.on_gpus else ""
         return [
             f"-N {_name(job)}", f"-l select={job.nodes}:ncpus={each}:mpiprocs={each}{gpus}",
+            "-l place=scatter",  # by default it may put the parts for several nodes on one
             f"-l walltime={clock(job.seconds)}", "-j oe", "-r y",
         ]  # fmt: skip
 

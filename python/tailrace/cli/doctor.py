@@ -131,7 +131,7 @@ def _gpu(built: str) -> Finding:
     try:
         return Finding("GPU", device_name())
     except InputError as error:
-        return Finding("GPU", "built in, but there is no device here", "note", str(error))
+        return Finding("GPU", "built in, but not for what is here", "note", str(error))
 
 
 # Width in bits of the vector registers that a flag of /proc/cpuinfo stands for, the widest first.
@@ -179,11 +179,31 @@ def _mpi() -> list[Finding]:
         "" if full else "asynchronous output will use the calling thread; an MPI with MPI_THREAD_MULTIPLE avoids that"
     )
     return [
-        Finding("MPI", version),
+        _of_mpi4py(version),
         Finding("MPI threads", f"MPI_THREAD_{level} granted", "ok" if full else "note", remedy),
         _launcher(version),
         *_scheduler(),
     ]
+
+
+def _of_mpi4py(version: str) -> Finding:
+    """Whether mpi4py has the MPI that the library was built with.
+
+    :param version: the first line of what the library of mpi4py says.
+    """
+    try:
+        from tailrace.core import build_info
+
+        built = build_info().get("mpi", "")
+    except ImportError:  # which is another finding
+        built = ""
+    if built and built.startswith("Open MPI") != version.startswith("Open MPI"):
+        remedy = (
+            f"mpi4py must have the MPI of the solver, {' '.join(built.split())}: pip install --no-binary mpi4py "
+            "--force-reinstall mpi4py builds it with the mpicc of the PATH, or with MPICC"
+        )
+        return Finding("MPI", f"{version}, of mpi4py", "missing", remedy)
+    return Finding("MPI", version)
 
 
 def _launcher(library: str) -> Finding:

@@ -1,5 +1,6 @@
 #include <tailrace/support/communicator.hpp>
 
+#include <tailrace/support/build_info.hpp>
 #include <tailrace/support/error.hpp>
 #include <tailrace/support/file_descriptor.hpp>
 
@@ -72,7 +73,17 @@ MPI_Comm duplicate(MPI_Comm parent) {
 
 Communicator::Communicator(MPI_Comm parent) : Communicator(duplicate(parent), true) {}
 
-Communicator Communicator::from_fortran(MPI_Fint handle) { return Communicator(MPI_Comm_f2c(handle)); }
+Communicator Communicator::from_fortran(MPI_Fint handle) {
+  int started = 0;
+  MPI_Initialized(&started); // not by an mpi4py that has another MPI, whose handles mean nothing here
+  if (started == 0)
+    throw Error(
+        "MPI is not started: call MPI_Init first. In Python, mpi4py must have the MPI that Tailrace was built "
+        "with, " +
+        build_info().at("mpi") +
+        ", and has another one; to fix this, build it: pip install --no-binary mpi4py --force-reinstall mpi4py");
+  return Communicator(MPI_Comm_f2c(handle));
+}
 
 Communicator Communicator::split(int color, int key) const {
   MPI_Comm part = MPI_COMM_NULL;

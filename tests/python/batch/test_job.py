@@ -45,6 +45,7 @@ def test_a_gpu_is_asked_for_each_rank(place):
     heads = {name: system.head(request, 300) for name, system in SYSTEMS.items()}
     assert "--gpus-per-node=4" in heads["slurm"]
     assert "-l select=2:ncpus=4:mpiprocs=4:ngpus=4" in heads["pbs"]
+    assert "-l place=scatter" in heads["pbs"], "otherwise all may be on one node"
     for name, system in SYSTEMS.items():
         text = script(case, request, system, Path("a.sh"))
         assert [one for one in check(text, place) if one.state == "error"] == [], name
@@ -52,6 +53,20 @@ def test_a_gpu_is_asked_for_each_rank(place):
         JobRequest(Path("small.toml"), 64, 4, 7200, "a").checked(case)
     with pytest.raises(BatchError, match="beside a flow on GPUs"):
         JobRequest(Path("small.toml"), 2, 4, 7200, "a", ("budget",), 2).checked(case)
+
+
+@pytest.mark.parametrize("venv", [True, False])
+def test_the_program_is_found_in_a_job(place, monkeypatch, venv):
+    """An environment of conda has no script that activates it, and PBS passes no PATH on."""
+    prefix = place / "an environment"
+    (prefix / "bin").mkdir(parents=True)
+    if venv:
+        (prefix / "bin" / "activate").touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    case, _ = read_case(place / "small.toml")
+    lines = script(case, JobRequest(Path("small.toml"), 1, 4, 7200, "a"), SYSTEMS["pbs"], Path("a.sh")).splitlines()
+    line = f". '{prefix}/bin/activate'" if venv else f"export PATH='{prefix}/bin':$PATH"
+    assert line in lines
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -229,7 +244,8 @@ def slurm(place, monkeypatch):
 def begin(name):
     # The environment of this package is not activated: its programs are those of the stand-ins.
     text = Path(name).read_text()
-    Path(name).write_text("\n".join(line for line in text.splitlines() if "bin/activate" not in line) + "\n")
+    programs = str(Path(sys.prefix) / "bin")
+    Path(name).write_text("\n".join(line for line in text.splitlines() if programs not in line) + "\n")
     return subprocess.Popen(
         ["bash", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ)
     )
@@ -314,3 +330,16 @@ def test_a_job_that_fails_is_not_given_again(slurm):
     process = begin("small.slurm")
     out, _ = process.communicate(timeout=300)
     assert process.returncode != 0 and not (slurm / "submitted").exists(), out
+
+
+def test_a_chain_that_breaks_is_no_success(slurm):
+    """The batch system takes no further job."""
+    job("small.toml", *USUAL, "--system", "slurm")
+    path = slurm / "small.slurm"
+    text = path.read_text()
+    run = next(line for line in text.splitlines() if line.startswith("srun "))
+    path.write_text(text.replace(run, "mkdir -p checkpoints/step-00000001; (exit 143)"))
+    (slurm / "bin" / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: no more jobs'; exit 1\n")
+    process = begin("small.slurm")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 143 and "no more jobs" in out

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from tailrace.batch.pack import PackError, pack
+from tailrace.batch.pack import PackError, _base, pack
 from tailrace.cli.main import app
 from tailrace.core import InputError
 
@@ -81,6 +81,13 @@ def test_it_may_be_moved_and_settled_again(unpacked, tmp_path):
         str(moved / "base"),
         str(next(moved.glob("lib/*/site-packages/tailrace/core.py"))),
     ]
+
+
+def test_the_library_of_python_is_where_that_looks_for_it(monkeypatch):
+    """That of Red Hat, Fedora and SUSE looks in lib64."""
+    monkeypatch.setattr(sys, "platlibdir", "lib64")
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    assert any(str(name) == f"base/lib64/{version}/os.py" for name, _ in _base())
 
 
 def test_nothing_of_who_packed_it_is_inside(place):

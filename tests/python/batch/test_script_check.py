@@ -52,6 +52,7 @@ def test_a_good_script(place):
         ("#SBATCH --signal", "#SBATCH --requeue\n#SBATCH --signal", "note", 5, "replaces its log"),
         ("srun tailrace", "timeout --preserve-status 42000 mpirun tailrace", "error", 8, "a second after a TERM"),
         ("srun tailrace", "timeout 42000 srun tailrace", "note", 8, "the exit code is 124"),
+        ("srun tailrace", "timeout --preserve-status 42000 srun tailrace", "error", 8, "srun kills its ranks at a TERM"),
         ("srun tailrace run", "timeout --preserve-status 43100 tailrace run -n 8", "note", 8, "leaves 100 s"),
     ],
 )  # fmt: skip
@@ -94,6 +95,7 @@ def test_what_is_no_script(place):
         ("small.toml $resume", "\\\n  small.toml \\\n  $resume"),
         ("small.toml", '"$CASE.toml"'),
         ("--nodes=1\n#SBATCH --ntasks-per-node=8", "--ntasks=8"),
+        ("--nodes=1\n#SBATCH --ntasks-per-node=8\n#SBATCH --time=12:00:00", "-N1 -n8 -t12:00:00"),
     ],
 )
 def test_other_good_scripts(place, old, new):
@@ -114,3 +116,19 @@ def test_lines_that_are_joined_have_the_number_of_the_first(place):
 def test_the_ranks_of_a_whole_job_count_first(place):
     text = GOOD.replace("--nodes=1", "--ntasks=16").replace("srun tailrace run", "tailrace run -n 16")
     assert check(text, place) == []
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "#PBS -l select=2:ncpus=4:mpiprocs=4,walltime=12:00:00",
+        "#PBS -lselect=2:ncpus=4:mpiprocs=4 -lwalltime=12:00:00",
+        "#PBS -l walltime=12:00:00,mem=64gb\n#PBS -l select=2:ncpus=4:mpiprocs=4",
+    ],
+)
+def test_the_ways_to_ask_pbs(place, head):
+    """qsub needs no first line with #!."""
+    text = f"{head}\ntimeout --preserve-status --signal=TERM 42000 tailrace run -n RANKS small.toml\n"
+    assert check(text.replace("RANKS", "8"), place) == []
+    found = check(text.replace("RANKS", "9"), place)
+    assert [(one.state, one.text) for one in found] == [("error", "9 ranks in a job with place for 8")]

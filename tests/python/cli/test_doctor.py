@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -58,6 +59,21 @@ def test_a_missing_extension_is_reported_with_its_remedy(monkeypatch):
     assert doctor.report(stream) == 1
     assert "extension does not load" in " ".join(stream.getvalue().split())
     assert "pip install ." in stream.getvalue()
+
+
+@pytest.mark.parametrize(("version", "state"), [("Open MPI v4.1.4", "ok"), ("MPICH Version: 4.0.2", "missing")])
+def test_mpi4py_must_have_the_mpi_of_the_solver(built, version, state):
+    """On a machine with two, a package of mpi4py from PyPI takes the first one that it finds."""
+    found = doctor._of_mpi4py(version)
+    assert found.state == state
+    assert ("--no-binary mpi4py" in found.remedy and "Open MPI 4.1.4" in found.remedy) == (state == "missing")
+
+
+def test_another_mpi_than_that_of_mpi4py_is_an_error(tmp_path):
+    """MPI would end the program otherwise. It is as if mpi4py had started another library."""
+    text = "import mpi4py; mpi4py.rc.initialize = False; import tailrace.core as core; core.ProcessGrid(0, 1, 1)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "mpi4py must have the MPI that Tailrace was built with" in done.stderr, done.stderr
 
 
 def test_a_missing_mpi_is_named_with_its_remedy(monkeypatch):

@@ -33,6 +33,7 @@ pytestmark = pytest.mark.usefixtures("outside_mpi")
         ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_JOB_ID": "7"}, None, 0),  # the script of a batch job
         ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "0", "SLURM_JOB_ID": "7"}, None, 0),  # the shell of salloc
         ({"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"}, None, 0),  # srun -n 1 --pty bash
+        ({"PMI_SIZE": "1", "PMI_RANK": "0", "SLURM_STEP_NUM_TASKS": "1"}, None, 0),  # the same by --mpi=pmi2
         # mpiexec in a shell that srun has opened
         ({"PMIX_RANK": "2", "SLURM_STEP_NUM_TASKS": "4", "PMI_SIZE": "3", "PMI_RANK": "2"}, 3, 2),
     ],
@@ -78,6 +79,23 @@ def test_which_launcher_is_taken(monkeypatch, tmp_path):
     command, _ = found.command(8, ["run", "a.toml"])
     assert command[:5] == ["srun", "--hint=nomultithread", "--distribution=block:block", "-n", "8"]
     assert "--exact" not in command and "--exact" in found.command(8, ["run"], alone=False)[0]
+
+
+def test_two_jobs_of_one_allocation():
+    """They share each node, and the second one does not wait until the first has ended."""
+    alone, _ = Launcher(("mpiexec",), "open mpi").command(2, ["run"])
+    command, environment = Launcher(("mpiexec",), "open mpi").command(2, ["run"], alone=False)
+    assert "--map-by" not in alone and command[command.index("--map-by") + 1] == "node"
+    assert command[command.index("--rank-by") + 1] == "slot", "neighbours stay on a node"
+    assert environment["SLURM_OVERLAP"] == "1"
+
+
+def test_the_mpich_of_intel_hands_signals_on(monkeypatch):
+    name = "I_MPI_JOB_SIGNAL_PROPAGATION"
+    monkeypatch.delenv(name, raising=False)
+    assert Launcher(("mpiexec",), "mpich").command(2, ["run"])[1][name] == "enable"
+    monkeypatch.setenv(name, "disable")
+    assert Launcher(("mpiexec",), "mpich").command(2, ["run"])[1][name] == "disable", "as the user wants it"
 
 
 @pytest.mark.parametrize(("kind", "ask"), [("open mpi", "SIGUSR1"), ("mpich", "SIGTERM"), ("srun", "SIGUSR1")])

@@ -61,12 +61,18 @@ class Launcher:
         if self.kind == "open mpi":
             if os.geteuid() == 0:  # in a container, programs usually run as root
                 environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-            if not alone:  # otherwise both mpiexec would bind their ranks to the same first cores
-                options += ["--bind-to", "none"]
+            if not alone:
+                # Otherwise both mpiexec would bind their ranks to the same first cores, and fill the same first nodes.
+                options += ["--bind-to", "none", "--map-by", "node", "--rank-by", "slot"]
+                # Under Slurm they start their daemons by srun, and the second one would wait until the first has ended.
+                environment.setdefault("SLURM_OVERLAP", "1")
             # Under a scheduler, the number of slots comes from its nodes, and the scheduler refuses too many ranks.
             if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
                 options.append("--oversubscribe")
             options += ["sh", "-c", f'{_NOT_YET}{_EPOLL}exec "$@"', "sh"]
+        elif self.kind == "mpich":
+            # That of Intel would not hand a request to end on to the ranks, but kill them.
+            environment.setdefault("I_MPI_JOB_SIGNAL_PROPAGATION", "enable")
         elif self.kind == "srun":
             if not alone:  # otherwise the first would take all processors of the allocation, and the second would wait
                 options.append("--exact")
