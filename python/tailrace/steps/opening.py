@@ -22,6 +22,7 @@ from tailrace.io.handle import Handle
 from tailrace.io.values import parameter_text
 from tailrace.parallel import agree, on_root
 
+from .appending import refuse_another_grid
 from .grid_file import GridFile, given_grid
 from .series import Series
 
@@ -154,6 +155,12 @@ def open(
         raise InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
     if grid is not None and grid.boundaries is not None and _has_law(grid):
         grid.checked()
+    if mode == "a" and grid is not None and not is_stream(fspath(path)):
+        if comm is None:
+            from mpi4py import MPI
+
+            comm = MPI.COMM_WORLD
+        refuse_another_grid(path, engine, grid, comm)
     series = Series(
         *connect(
             path, mode, comm=comm, engine=engine, parameters=parameters, grid=grid, precision=precision,
