@@ -107,9 +107,13 @@ public:
   bool taken_ = true;      ///< whether the open step is taken
   bool any_begun_ = false; ///< whether a step has begun
   std::optional<std::int64_t> last_index_;
-  std::map<std::string, VariableInfo> declared_, declared_before_; ///< now, and before the open step
-  std::set<std::string> written_;                                  ///< variables of the open step
-  Scalars scalars_;                                                ///< of the open step
+  /// A variable that has been declared or written.
+  struct Known : VariableInfo {
+    bool given = false; ///< its type was declared; otherwise it is that of the first write
+  };
+  std::map<std::string, Known> declared_, declared_before_; ///< now, and before the open step
+  std::set<std::string> written_;                           ///< variables of the open step
+  Scalars scalars_;                                         ///< of the open step
   struct Deferred {
     Block block;
     Type given;

@@ -22,7 +22,7 @@ void Series::declare(const std::string &name, const Index3 &shape, Type stored) 
     if (self_->declared_.count(name))
       throw InputError(fmt::format("{}: '{}' is already declared or written", path(), name));
   });
-  self_->declared_[name] = {name, stored, shape};
+  self_->declared_[name] = {{name, stored, shape}, true};
 }
 
 bool Series::begin_step(std::int64_t index, double time) {

@@ -79,13 +79,19 @@ Type Series::Implementation::stored_type(const std::string &name, Type type, con
   const auto known = declared_.find(name);
   if (known == declared_.end())
     return is_real(type) ? precision_.value_or(type) : type;
-  const VariableInfo &before = known->second;
+  const Implementation::Known &before = known->second;
   if (before.list != list || before.shape[0] != shape[0] || (!list && before.shape != shape))
-    throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}", path_, name, describe(before.shape),
-                                 describe(shape)));
+    throw InputError(fmt::format("{}: shape of '{}' was {} before and is now {}{}", path_, name, describe(before.shape),
+                                 describe(shape), list || before.list ? "" : ", in x, y, z"));
   if (!convertible(type, before.type))
     throw InputError(fmt::format("{}: '{}' is stored as {}, which cannot hold {}", path_, name, name_of(before.type),
                                  name_of(type)));
+  const bool loses_digits = before.type == Type::float32 && type != before.type && size_of(type) >= 4;
+  if (loses_digits && !before.given && !precision_)
+    throw InputError(
+        fmt::format("{}: '{}' was float32 before and is now {}, whose digits would be lost. To fix this, give "
+                    "float32, or open the series with the precision in which it is to be stored",
+                    path_, name, name_of(type)));
   return before.type;
 }
 
@@ -150,7 +156,7 @@ void Series::Implementation::take(const Block &block, const WriteRequest &reques
       deferred_.back().sum = sum.text();
     }
   }
-  declared_[block.name] = {block.name, block.type, block.place.shape, block.list};
+  static_cast<VariableInfo &>(declared_[block.name]) = {block.name, block.type, block.place.shape, block.list};
   written_.insert(block.name);
 }
 

@@ -140,6 +140,25 @@ def test_arrays_of_another_byte_order(kind, tmp_path, dtype):
     assert found.dtype == native and np.array_equal(found, whole)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int32", "int64"])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_no_digits_are_lost_unless_that_is_wanted(kind, tmp_path, dtype):
+    """An array is stored in the type of its first step; another one with more digits is an error, not rounded."""
+    values = (np.arange(60.0).reshape(3, 4, 5) * 1e6).astype(dtype) + np.asarray(1, dtype)
+    how = {"engine": kind.name, "parameters": kind.parameters}
+    with tr.open(kind.path(tmp_path), "w", **how) as out:
+        out.write_step(0.0, f=values.astype(np.float32), lists={"l": np.float32([[1.5]])})
+        with pytest.raises(core.InputError, match=f"'f' was float32 before and is now {dtype}, whose digits would be lost"):
+            out.write_step(1.0, f=values)
+        with pytest.raises(core.InputError, match=f"'l' was float32 before and is now {dtype}"):
+            out.write_step(1.0, f=values.astype(np.float32), lists={"l": values[0, :, :1]})
+        out.write_step(1.0, f=np.zeros(values.shape, np.float16), lists={"l": np.float32([[1.5]])})
+    (tmp_path / "wanted").mkdir()
+    with tr.open(kind.path(tmp_path / "wanted"), "w", precision="float32", **how) as out:
+        for time in range(2):
+            out.write_step(time, f=values.astype(["float32", dtype][time]))
+
+
 def test_the_files_of_hdf5_are_those_of_h5py(tmp_path):
     """h5py reads each type as its own."""
     with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
