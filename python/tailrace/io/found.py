@@ -20,19 +20,21 @@ class ExistingResult(NamedTuple):
 
     :param named: the path that a user knows it by.
     :param files: all its files; None: unknown, because it is damaged.
-    :param made_by: see `provenance`; "" if unknown.
+    :param made_by, run: see `provenance`; "" if unknown.
     """
 
     named: str
     files: list[Path] | None
     made_by: str = ""
+    run: str = ""
 
 
 def of_table(path: Path) -> Iterator[ExistingResult]:
     """The time series at a path; one without a row is no result."""
     try:
         if path.is_file() and last_step(path) is not None:
-            yield ExistingResult(str(path), [path], read_provenance(path).get("made_by", ""))
+            told = read_provenance(path)
+            yield ExistingResult(str(path), [path], told.get("made_by", ""), told.get("run", ""))
     except (TimeSeriesError, OSError):  # of something else: whoever writes there says so
         return
 
@@ -50,12 +52,14 @@ def of_series(path: Path) -> Iterator[ExistingResult]:
         with series.open(path, "r", guard=not guard.vouched(path, engine)) as stored:
             if not len(stored) and not stored.verify():
                 return
-            files, made_by = [Path(file) for file in stored.files], str(stored.attributes.get("made_by", ""))
+            files = [Path(file) for file in stored.files]
+            made_by, run = (str(stored.attributes.get(key, "")) for key in ("made_by", "run"))
     except (Error, OSError, ValueError):
         yield ExistingResult(str(path), None)
         return
     journal = Path(f"{path}{ENGINES[engine].journal}")
-    yield ExistingResult(str(path), [*files, *([journal] if journal != path and journal.exists() else [])], made_by)
+    all_files = [*files, *([journal] if journal != path and journal.exists() else [])]
+    yield ExistingResult(str(path), all_files, made_by, run)
 
 
 def files_of(found: Iterable[ExistingResult]) -> list[Path]:

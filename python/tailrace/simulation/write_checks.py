@@ -15,10 +15,13 @@ from tailrace.files.marks import why_foreign
 from tailrace.files.paths import holds_something
 from tailrace.files.regular import refuse_special
 from tailrace.io.engines import ENGINES, default_path, stored_name
+from tailrace.io.found import of_series, of_table
 from tailrace.io.names import result_names
 from tailrace.parallel import on_root
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mpi4py import MPI
 
     from tailrace.case.case import Case
@@ -117,9 +120,11 @@ def files_there(case: Case, comm: MPI.Comm) -> dict[str, str]:
 
 
 def check_files_there(case: Case, checkpoint: OpenCheckpoint, comm: MPI.Comm) -> None:
-    """Check that all files that a run continues still exist; otherwise it would begin them again. Collective.
+    """Check that all files that a run continues still exist, and are its own. Collective.
 
-    :raises IoError: some are missing; the message names them.
+    Otherwise it would begin them again, or cut those of another run and go on with them.
+
+    :raises IoError: some are missing, or are of another run; the message names them.
     """
     on_root(comm, lambda: _check_there(case, checkpoint))
 
@@ -136,6 +141,27 @@ def _check_there(case: Case, checkpoint: OpenCheckpoint) -> None:
             f"checkpoint {checkpoint.path}: the run wrote files that are not there any more: {', '.join(missing)}. To "
             "fix this, put them back; or name another path in the case, where what is to come will be written"
         )
+    foreign = _of_another_run(known, set(listed), checkpoint.about.get("run", ""))
+    if foreign:
+        raise IoError(
+            f"checkpoint {checkpoint.path}: there are results of another run than that of the checkpoint: "
+            f"{', '.join(f'{path} ({known[path]})' for path in foreign)}. This run would cut them and go on with them. To "
+            "fix this, move them away, or name another path in the case; or put back what belongs together"
+        )
+
+
+def _of_another_run(paths: Iterable[str], listed: set[str], run: str) -> list[str]:
+    """Those that have results of another run.
+
+    :param listed: the paths where this run had its results: what does not say its run is taken for its own there.
+    :param run: the name of this run; "": it is not known.
+    """
+    foreign = []
+    for path in paths if run else ():
+        for one in of_table(Path(path)) if path.endswith(".csv") else of_series(Path(path)):
+            if one.files is not None and one.run != run and (one.run or path not in listed):
+                foreign.append(path)
+    return foreign
 
 
 def _is_missing(path: Path) -> bool:

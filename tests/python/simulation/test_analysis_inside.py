@@ -134,6 +134,75 @@ def test_an_error_switches_one_script_off(run, tmp_path):
     assert_close(tmp_path / "analysis/enstrophy.csv", tmp_path / "time_series.csv", ("enstrophy",))
 
 
+UNLIKE = """
+import numpy as np
+
+def analyse(step, kind="numbers", last=3):
+    late = step.index > last
+    other = {"numbers": {"b": 1.0} if late else {}, "columns": {"b": np.zeros((2, 3 if late else 2))},
+             "type": {"b": np.zeros(2) if late else np.arange(2)}, "figure": {"line": Figure(late)}}
+    return {"u": step["ux"], "a": step.time, **other[kind]}
+
+
+def Figure(late):
+    import matplotlib.pyplot as plt
+    return plt.figure(figsize=(1, 1)).text(0, 0, r"$\\frac{1$" if late else "1").figure
+"""
+SAID = {
+    "numbers": "the columns of analysis/script.csv (new: b)",
+    "columns": "shape of 'b' was 2 x 2 x 1 before and is now 3 x 2 x 1",
+    "type": "'b' is stored as int64, which cannot hold float64",
+    "figure": "the figure 'line' cannot be drawn: ValueError",
+}
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_results_that_cannot_be_stored_stop_the_run_as_an_error_of_the_script(run, tmp_path, kind):
+    path = script(tmp_path, UNLIKE)
+    blocks = [block("script.py", more=f'[analysis.parameters]\nkind = "{kind}"\nlast = 3'), block("enstrophy")]
+    case = write_case(tmp_path, "[checkpoint]\nevery = 100\n", *blocks)
+    result = run(case, ranks=2, code=1)
+    assert result.err.count(f"analysis 'script' failed at step 4, t = 0.08: {path}: what it returned") == 1
+    assert SAID[kind] in result.err
+    assert "fix the script, then go on with --resume, from checkpoints/step-00000004" in result.text
+    for last in (2, 6):
+        assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == list(range(0, last + 1, 2))
+        assert len(list((tmp_path / "analysis").glob("*.png"))) == (last // 2 + 1 if kind == "figure" else 0)
+        with tr.open(tmp_path / "analysis/script.h5") as stored:
+            assert [step.index for step in stored] == list(range(0, last + 1, 2)) and not stored.verify()
+        if last == 2:
+            run(case, "--resume", "--set=analysis[0].parameters.last=9", ranks=2)
+    assert list(read_time_series(tmp_path / "analysis/enstrophy.csv")["step"]) == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_results_that_cannot_be_stored_switch_one_script_off(run, tmp_path, kind):
+    script(tmp_path, UNLIKE)
+    more = f'on_error = "off"\n[analysis.parameters]\nkind = "{kind}"'
+    case = write_case(tmp_path, block("script.py", more=more), block("enstrophy"))
+    result = run(case, ranks=2)
+    assert "analysis 'script' failed at step 4" in result.text and SAID[kind] in result.text
+    assert "it is switched off" in result.text
+    assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == [0, 2]
+    assert list(read_time_series(tmp_path / "analysis/enstrophy.csv")["step"]) == [0, 2, 4, 6]
+
+
+def test_what_the_message_about_other_numbers_says_works(run, tmp_path):
+    """A script that returns one number more since the checkpoint."""
+    script(tmp_path, "def analyse(step): return {'a': step.time}")
+    case = write_case(tmp_path, "[checkpoint]\nevery = 2\n", block("script.py"))
+    run(case, "--set=time.steps=3")
+    script(tmp_path, "def analyse(step): return {'b': 2.0, 'a': step.time}")
+    result = run(case, "--resume", code=1)
+    assert "(new: b). Return the same numbers at every step; to go on with others, choose another directory" in result.err
+    run(case, "--resume", "--set=analysis[0].out=others")
+    assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == [0, 2]
+    assert read_time_series(tmp_path / "others/script.csv")["b"].tolist() == [2.0, 2.0]
+    script(tmp_path, "def analyse(step): return {'a': step.time, 'b': 3.0}")  # in another order
+    run(case, "--resume", "--set=time.steps=8")
+    assert read_time_series(tmp_path / "others/script.csv")["b"].tolist() == [2.0, 2.0, 3.0]
+
+
 # ---- resuming --------------------------------------------------------------------------------------------------------
 STATE = Path(running_mean.__file__).read_text()
 FIGURE = """

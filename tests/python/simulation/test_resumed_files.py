@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 import tailrace as tr
@@ -65,6 +66,44 @@ def test_a_directory_that_was_emptied_counts_as_missing(tmp_path, name):
     said = cases.message(cases.run(case, "--resume"))
     assert f"{name} ({FILES[name]})" in said and "not there any more" in said
     assert not list((tmp_path / name).iterdir())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_results_of_another_run_are_not_gone_on_with(tmp_path, name):
+    """They would be cut at the step of the checkpoint, and would then say that all of it is of this run."""
+    case = stopped(tmp_path / "run")
+    other = stopped(tmp_path / "other")
+    remove(case.parent / name)
+    (shutil.copytree if (other.parent / name).is_dir() else shutil.copy2)(other.parent / name, case.parent / name)
+    before = sorted((path, path.stat().st_mtime_ns) for path in case.parent.rglob("*"))
+    said = cases.message(cases.run(case, "--resume"))
+    assert f"results of another run than that of the checkpoint: {name} ({FILES[name]})" in said
+    assert sorted((path, path.stat().st_mtime_ns) for path in case.parent.rglob("*")) == before
+
+
+def test_what_is_at_the_path_of_a_new_output_stays(tmp_path):
+    """A series of the user, which says of no run that it is of it, and one of another run."""
+    case = stopped(tmp_path / "run")
+    new = '[[output]]\nname = "new"\nfields = ["ux"]\nevery = 2\nengine = "hdf5"\npath = "new.h5"\n'
+    case.write_text(case.read_text() + new)
+    with tr.open(case.parent / "new.h5", "w") as series:
+        for index in range(9):
+            series.write_step(float(index), index=index, ux=np.ones((8, 9, 10)))
+    said = cases.message(cases.run(case, "--resume"))
+    assert "results of another run than that of the checkpoint: new.h5 (path of output 'new')" in said
+    with tr.open(case.parent / "new.h5") as series:
+        assert len(series) == 9
+    (case.parent / "new.h5").unlink()
+    assert cases.run(case, "--resume").code == 0
+    assert cases.run(case, "--resume", "--set=time.steps=8").code == 0, "its own results are gone on with"
+
+
+def test_a_checkpoint_of_another_run_is_not_gone_on_from(tmp_path):
+    case, other = stopped(tmp_path / "run"), stopped(tmp_path / "other")
+    shutil.rmtree(case.parent / "checkpoints")
+    shutil.copytree(other.parent / "checkpoints", case.parent / "checkpoints")
+    said = cases.message(cases.run(case, "--resume"))
+    assert "results of another run than that of the checkpoint: time_series.csv (diagnostics.path), out.h5" in said
 
 
 def test_an_output_may_be_added_when_a_run_is_resumed(tmp_path):
