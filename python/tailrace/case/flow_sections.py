@@ -318,6 +318,13 @@ class ScalarSection(Section):
                     break
                 if mine == "outflow" and word != "outflow":
                     yield f"{label}.boundaries[{d}]", f"'outflow' needs an outflow of the flow ({'xyz'[d]} is {word})"
+        ends = self.ends(grid)[1]
+        if self.initial == "linear" and not all(isinstance(end, float) for end in ends):
+            yield (
+                f"{label}.initial",
+                "'linear' goes from the value at the lower end of y to that at the upper one, and these are "
+                f"{ends[0]!r} and {ends[1]!r}; give two numbers in boundaries, or another initial",
+            )
         if self.name in (*FIELDS, "index", "step", "time") or self.name.startswith(("rhs", "wall_")):
             yield f"{label}.name", f"'{self.name}' is taken; choose another name, such as phi"
 

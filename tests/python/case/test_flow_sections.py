@@ -97,6 +97,11 @@ WRONG = [
     ({"scalar": [{"initial": "fronts"}]}, "did you mean 'front'?"),
     ({"scalar": [{"initial": True}]}, "scalar[0].initial: must be a number"),
     ({"scalar": [{"initial": "own.py:none"}]}, "scalar[0].initial: own.py has no function 'none'"),
+    ({"scalar": [{"initial": "linear"}]}, "these are 'no-flux' and 'no-flux'; give two numbers in boundaries"),
+    (
+        {"scalar": [{"initial": "linear", "boundaries": ["periodic", [1.0, "no-flux"], "periodic"]}]},
+        "the value at the lower end of y to that at the upper one, and these are 1.0 and 'no-flux'",
+    ),
     ({"scalar": [{"initial": "front"}]}, "front and thickness go with initial = 'front', which needs both"),
     ({"scalar": [{"front": 1.0, "thickness": 1.0}]}, "front and thickness go with initial = 'front'"),
     ({"scalar": [{"boundaries": ["periodic", "no-flux"]}]}, "must have three values"),
@@ -141,7 +146,7 @@ def test_one_message_for_what_is_wrong(changes, said):
 
 def test_what_is_right_survives_being_written_out(tmp_path):
     scalars = [
-        {"name": "heat", "initial": "linear", "boundaries": [[1.0, "outflow"], [1.0, "deposit"], "periodic"]},
+        {"name": "heat", "initial": "waves", "boundaries": [[1.0, "outflow"], [1.0, "deposit"], "periodic"]},
         {"name": "dye", "initial": "front", "front": 1.0, "thickness": 0.1, "limits": [0.0, 1.0]},
         {"name": "salt", "initial": 0.5, "schmidt": 7.0, "settling": [0.0, -0.1, 0.0], "buoyancy": [0.0, -1.0, 0.0]},
     ]

@@ -21,6 +21,10 @@ FLOWS = Path(os.environ.get("TAILRACE_SAMPLES", ".")) / "xcompact3d" / "flows"
 PERIODIC = {"points": (24, 20, 16), "lengths": (6.0, 5.0, 4.0), "boundaries": ("periodic",) * 3}
 WALLS = {"points": (16, 33, 16), "lengths": (3.0, 2.0, 2.0), "boundaries": ("periodic", "wall", "periodic")}
 STRETCHED = {**WALLS, "stretching": "walls", "beta": 0.6}
+HEAT = {
+    "name": "heat", "initial": "linear", "boundaries": ("periodic", (0.0, 1.0), "periodic"),
+    "buoyancy": (0.0, 2.0, 0.0),
+}  # fmt: skip
 SLIP = {"points": (17, 20, 16), "lengths": (3.0, 5.0, 2.0), "boundaries": ("free-slip", "periodic", "periodic")}
 
 
@@ -65,7 +69,7 @@ BALANCES = {
     "band": (PERIODIC, {"forcing": {"band": {"k_min": 1.1, "k_max": 2.5, "power": 0.1}}}),
     "function": (PERIODIC, {"forcing": push}),
     "function and band": (PERIODIC, {"forcing": push, "band": True}),
-    "buoyancy": (WALLS, {"scalar": [{"name": "heat", "initial": "linear", "buoyancy": (0.0, 2.0, 0.0)}]}),
+    "buoyancy": (WALLS, {"scalar": [HEAT]}),
     "a moving wall": (WALLS, {"boundary": {"y_upper": (0.4, 0.0, 0.1)}}),
 }
 

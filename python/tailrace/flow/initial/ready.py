@@ -52,7 +52,7 @@ def scalar(section: ScalarSection, key: str, case: Case, grid: Grid) -> Callable
     if section.initial == "waves":
         return lambda x, y, z: np.sin(x) * np.sin(evenly(grid, y)) * np.cos(z)
     if section.initial == "linear":
-        lower, upper = (end if isinstance(end, float) else 0.0 for end in section.ends(case.grid)[1])
+        lower, upper = map(float, section.ends(case.grid)[1])  # numbers: the case was checked
         return lambda x, y, z: lower + (upper - lower) * y / grid.lengths[1] + 0 * (x + z)
     work: Callable[..., Any] = case.function(key, section.initial)
     return work
