@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +13,34 @@ if TYPE_CHECKING:
     from tailrace.case.case import Case
 
 
-def kept_overrides(case: Case, given: Sequence[str]) -> list[str]:
-    """The `key=value` of the run that wrote the newest checkpoint, where they still hold. Local; without MPI.
+def kept_overrides(case: Case, given: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The `key=value` of the run that wrote the newest checkpoint, where they still hold, and those of blocks that the
+    case has no more. Local; without MPI.
 
     :param given: those of this run.
     """
     from tailrace.case.difference import remembered
 
     newest = max(Path(case.checkpoint.path).glob("step-????????*/series.jsonl"), key=_step, default=None)
-    return list(remembered(_stored(newest), given)) if newest else []
+    texts, before = _stored(newest) if newest else ([], {})
+    kept, left_out = [], []
+    for text in texts:
+        now = _in_its_block(text, before, case)
+        (left_out if now is None else kept).append(now or text)
+    return list(remembered(kept, given)), left_out
+
+
+def _in_its_block(text: str, before: Mapping[str, Any], case: Case) -> str | None:
+    """The same for the block of that name, which may have another number now; None if there is none."""
+    found = re.match(r"(\w+)\[(\d+)\](.*)", text, re.DOTALL)
+    if found is None:
+        return text
+    section, at, rest = found[1], int(found[2]), found[3]
+    old = [one.get("name") for one in before.get(section, [])]
+    new = [getattr(one, "name", None) for one in getattr(case, section, [])]
+    if at < len(old) and old[at] in new:
+        return f"{section}[{new.index(old[at])}]{rest}"
+    return text if len(old) == len(new) else None  # where there are as many, its name has changed
 
 
 def _step(path: Path) -> int:
@@ -27,8 +48,8 @@ def _step(path: Path) -> int:
     return int(digits) if digits.isdecimal() else -1
 
 
-def _stored(path: Path) -> list[str]:
-    """What a checkpoint tells; nothing of a damaged one, which is not resumed from."""
+def _stored(path: Path) -> tuple[list[str], dict[str, Any]]:
+    """The `key=value` that a checkpoint tells, and its case; nothing of a damaged one, which is not resumed from."""
     from tailrace.case.difference import OVERRIDES
     from tailrace.files.regular import open_regular
 
@@ -36,6 +57,8 @@ def _stored(path: Path) -> list[str]:
         with open_regular(path, encoding="utf-8") as file:  # a named pipe would wait for ever
             lines: list[Any] = [json.loads(line) for line in file]
         told = [line[1]["attributes"] for line in lines if "attributes" in line[1]]
-        return [str(text) for text in json.loads(told[-1][OVERRIDES])] if told else []
+        if not told:
+            return [], {}
+        return [str(text) for text in json.loads(told[-1][OVERRIDES])], tomllib.loads(told[-1]["case"])
     except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return []
+        return [], {}

@@ -138,9 +138,12 @@ def run(
     command += ["--resume"] if resume else ["--overwrite"] if overwrite else []
     command += ["--change"] if change else []
     command += ["--live-control"] if live_control else ["--live"] if live else []
-    if resume and not change and (kept := kept_overrides(loaded, overrides)):
-        loaded, notes = load(case, [*kept, *overrides])
-        notes.append(f"as in the run before: {', '.join(f'--set {text}' for text in kept)}")
+    if resume and not change:
+        kept, of_others = kept_overrides(loaded, overrides)
+        if kept:
+            loaded, notes = load(case, [*kept, *overrides])
+            notes.append(f"as in the run before: {', '.join(f'--set {text}' for text in kept)}")
+        notes += [f"not as in the run before: --set {text}, whose block is gone" for text in of_others]
     fields = cli_analyse.fields_beside(beside_fields, loaded)
     if beside:
         options = cli_analyse.BesideOptions(

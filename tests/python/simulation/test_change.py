@@ -212,6 +212,26 @@ def test_a_changed_run_computes_with_the_new_value(tmp_path, monkeypatch):
     assert np.abs(after - fresh.field("ux")).max() < 1e-14
 
 
+def test_a_set_holds_for_the_block_of_its_name(tmp_path):
+    """Between the runs a block is put before the others, one is renamed, one is taken out."""
+    case = cases.write_case(tmp_path, steps=6, every=2, outputs=("hdf5",))
+    text = case.read_text()
+    assert cases.run(case, "--set=output[0].fields=['ux']", "--set=time.steps=2").code == 0
+    new = '[[output]]\nname = "new"\nfields = ["uy", "uz"]\nevery = 2\nengine = "hdf5"\npath = "new.h5"\n'
+    case.write_text(text.replace("[[output]]", f"{new}\n[[output]]", 1))
+    result = cases.run(case, "--resume", "--set=time.steps=4")
+    assert result.code == 0 and "as in the run before: --set output[1].fields=['ux']\n" in result.err
+    with tr.open(tmp_path / "out.h5") as first, tr.open(tmp_path / "new.h5") as second:
+        assert all(step.names[:1] == ["ux"] and "uy" not in step.names for step in first) and all("ux" not in step.names and "uy" in step.names for step in second)
+    case.write_text(case.read_text().replace('name = "hdf5"', 'name = "renamed"'))
+    result = cases.run(case, "--resume", "--set=time.steps=6")
+    assert result.code == 0 and "as in the run before: --set output[1].fields=['ux']\n" in result.err
+    case.write_text(text[: text.index("[[output]]")])
+    result = cases.run(case, "--resume", "--set=time.steps=8")
+    assert result.code == 0, result.text
+    assert "not as in the run before: --set output[1].fields=['ux'], whose block is gone\n" in result.err
+
+
 def test_a_run_that_goes_on_remembers_its_set(tmp_path):
     case = cases.write_case(tmp_path, steps=6, every=2, outputs=("hdf5",))
     given = ("--set=case.reynolds=50", "--set=output[0].every=1", "--set=diagnostics.every=2")
@@ -226,11 +246,11 @@ def test_a_run_that_goes_on_remembers_its_set(tmp_path):
     loaded = loaded.model_copy(
         update={"checkpoint": loaded.checkpoint.model_copy(update={"path": str(tmp_path / "checkpoints")})}
     )
-    assert kept_overrides(loaded, ["case.reynolds=7"]) == ["output[0].every=1", "diagnostics.every=1"]
+    assert kept_overrides(loaded, ["case.reynolds=7"]) == (["output[0].every=1", "diagnostics.every=1"], [])
     (tmp_path / "checkpoints/step-00000006/series.jsonl").write_text("[1, {")
-    assert kept_overrides(loaded, []) == []
+    assert kept_overrides(loaded, []) == ([], [])
     shutil.rmtree(tmp_path / "checkpoints")
-    assert kept_overrides(loaded, []) == []
+    assert kept_overrides(loaded, []) == ([], [])
 
 
 def test_a_namelist_goes_on_as_it_began(tmp_path):
