@@ -108,6 +108,8 @@ def guarded(work: Callable[[], int]) -> int:
     """The exit code of `work`. An expected failure prints one message, and no rank waits for a failed rank."""
     try:
         return work()
+    except typer.Exit:  # a RuntimeError too; `fail` has said why
+        raise
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
         text = message(f"tailrace: {reason(error)}")
         if os.environ.get("TAILRACE_TRACEBACK"):

@@ -15,7 +15,10 @@ from .common import fail, say
 def plot(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Tables (.csv), series of any engine, checkpoints."),
+        typer.Argument(
+            metavar="FILE...",
+            help="Tables (.csv), series of any engine, checkpoints; a pattern in quotes, as 'b_*.h5', is one series.",
+        ),
     ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The picture (.png, .pdf, .svg).")] = None,
     film: Annotated[
@@ -102,6 +105,8 @@ def plot(
     It is found out what each file is; --kind draws something else of it. Fields can be drawn as slices and isosurfaces,
     and as their spectrum, histogram or profile.
     """
+    if film is not None and (len(paths) > 1 or out is not None):
+        fail("--film makes one film of one series; leave -o and the other files out")
     try:
         from tailrace.render.options import Options
         from tailrace.render.others import others
@@ -116,7 +121,7 @@ def plot(
             "reference": reference, "dt": dt, "grid": grid,
         }  # fmt: skip
         if film is not None:
-            _make_film(paths, out, film, rate, given)
+            _make_film(paths[0], film, rate, given)
             return
         pictures = draw(paths, out, **given)
         left_out = [text for path in paths if (text := others(path, Options(**given)))]
@@ -128,12 +133,10 @@ def plot(
         say(f"note: {text}")
 
 
-def _make_film(paths: list[Path], out: Path | None, film: Path, rate: int, given: dict[str, Any]) -> None:
+def _make_film(path: Path, film: Path, rate: int, given: dict[str, Any]) -> None:
     from tailrace.render.plot import film as make
     from tailrace.text import duration
     from tailrace.text import size as size_of
 
-    if len(paths) > 1 or out is not None:
-        fail("--film makes one film of one series; leave -o and the other files out")
-    count = make(paths[0], film, rate, **given)
+    count = make(path, film, rate, **given)
     print(f"{visible(film)}: {count} pictures, {duration(count / rate)}, {size_of(film.stat().st_size)}")

@@ -92,7 +92,7 @@ def convert(
     selection = agree(
         comm,
         lambda: Selection(
-            steps or slice(None),
+            slice(None) if steps is None else steps,
             None if variables is None else tuple(variables),
             _slices(box),
             triple(coarsen),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -51,6 +52,11 @@ class Selection:
     precision: Precision | None = None
 
     def __post_init__(self) -> None:
+        if not _is_of_whole_numbers(self.steps):
+            raise InputError(
+                f"steps = {self.steps!r}: expected a slice of whole numbers, the positions of stored steps, as "
+                "slice(3, None) for all from the fourth on"
+            )
         if self.precision not in (None, "float32", "float64"):
             raise InputError(f"precision = {self.precision!r}: expected float32 or float64")
         if min(self.coarsen) < 1:
@@ -182,6 +188,13 @@ class Selection:
 def converted(stored: Stored, dtype: str, cut: Cut | None) -> Stored:
     """A variable of the target."""
     return Stored(dtype, stored.shape if cut is None else cut.count, stored.is_list)
+
+
+def _is_of_whole_numbers(steps: object) -> bool:
+    """Whether this is a slice, as users in Python may give something else."""
+    if not isinstance(steps, slice):
+        return False
+    return all(one is None or isinstance(one, Integral) for one in (steps.start, steps.stop, steps.step))
 
 
 def _components(step: Any, name: str, there: Collection[str]) -> list[str]:

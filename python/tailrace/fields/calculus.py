@@ -14,7 +14,7 @@ from tailrace.core import InputError
 from .field import Field, check_real, known_parity, same_points
 from .operators import Term
 from .parity import Signs, product_parity, sum_parity
-from .points import direction_of
+from .points import check_place, direction_of
 from .vector import Tensor, Vector
 
 Axis = Literal["x", "y", "z"]
@@ -186,6 +186,9 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     a (g[i-1] + g[i+1]) + g[i] = b/2 (f[i+1/2] + f[i-1/2]) + c/2 (f[i+3/2] + f[i-3/2]) + d/2 (...). The parameter
     `interpolation` of the operators chooses a (Nagarajan, Lele and Ferziger 2003).
 
+    :param to: "centre", from the nodes to the cell centres, or "node", back.
+    :raises InputError: `axis` or `to` is another word, or the values are there already.
+
     >>> ops = tr.Operators((16, 12, 8), (2 * np.pi, 2.0, 1.0), ("periodic",) * 3)
     >>> f = tr.Field.from_function(ops, lambda x, y, z: np.sin(x))
     >>> at_centres = tr.interpolate(f, "x", "centre")
@@ -194,6 +197,7 @@ def interpolate(f: Field, axis: Axis, to: Literal["centre", "node"]) -> Field:
     True
     """
     direction = direction_of(axis)
+    check_place(to)
     check_real(f)
     sign = known_parity(f, direction)
     data = f.operators.staggered(

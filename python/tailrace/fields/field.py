@@ -308,16 +308,27 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             own = self._data.max() if largest else self._data.min()
         return extreme(self.operators.comm, own, largest=largest)[()]
 
-    def var(self, axis: Any = None, **others: Any) -> float:
-        """Variance over the volume, <(f - <f>)^2>. Collective."""
+    def var(self, axis: Any = None, *, ddof: Any = 0, **others: Any) -> float:
+        """Variance over the volume, <(f - <f>)^2>. Collective.
+
+        :param ddof: given by NumPy; only 0 has a meaning for an average over a volume.
+        """
+        if ddof != 0:
+            raise InputError(
+                f"ddof = {ddof!r}: the variance of a field is an average over the volume, without a correction for the "
+                "number of points; leave ddof out, or reduce np.asarray(field) locally"
+            )
         if not self._whole(axis, others):
             raise InputError("var is over the whole field; over directions take ((f - f.mean()) ** 2).mean(axis)")
         about = self - self.mean()
         return float((about * about).mean())
 
-    def std(self, axis: Any = None, **others: Any) -> float:
-        """Standard deviation over the volume. Collective."""
-        return float(np.sqrt(self.var(axis, **others)))
+    def std(self, axis: Any = None, *, ddof: Any = 0, **others: Any) -> float:
+        """Standard deviation over the volume. Collective.
+
+        :param ddof: see `var`.
+        """
+        return float(np.sqrt(self.var(axis, ddof=ddof, **others)))
 
     def all(self, axis: Any = None, **others: Any) -> bool:
         """Whether all values are true. Collective."""

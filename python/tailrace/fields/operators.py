@@ -28,7 +28,7 @@ from tailrace.core import (
     weighted_sum,
 )
 
-from .points import NODES
+from .points import NODES, check_place
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -277,6 +277,7 @@ class Operators:
         :param parity: of the values about free-slip boundaries in this direction.
         :param centred: per direction, whether `values` are on the cell centres.
         """
+        check_place(to)
         operation = getattr(Operation, f"{what}_to_{to}")
         return self._apply(operation, direction, values, parity, centred)
 

@@ -24,6 +24,15 @@ def axis_names(axis: str | int | tuple[int, ...]) -> str:
     return names
 
 
+def check_place(to: str) -> None:
+    """Check the word for the places to which values are moved. Local.
+
+    :raises InputError: it is another one.
+    """
+    if to not in ("centre", "node"):
+        raise InputError(f"to = {to!r}: expected 'centre', the cell centres, or 'node', the nodes")
+
+
 def direction_of(axis: str) -> int:
     """The number of a direction: 0, 1, 2 for "x", "y", "z". Local.
 

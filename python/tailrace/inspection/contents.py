@@ -17,7 +17,9 @@ import numpy as np
 
 from tailrace.core import Error, InputError, IoError, engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
+from tailrace.files.missing import nothing_at
 from tailrace.flow import checkpoint
+from tailrace.formats.joined import JoinedDataset, files_at
 from tailrace.formats.known import known_and_not_read
 from tailrace.formats.patterns import is_pattern, matches
 from tailrace.formats.recognise import (
@@ -45,7 +47,7 @@ class DamagedError(OSError):
 
 
 def engine_of(path: Path) -> str:
-    """The engine of the series at `path`, or the format of another program.
+    """The engine of the series at `path`, or the format of another program; of many files that of the first one.
 
     :raises NotASeriesError: the path does not exist, or contains no series.
     :raises DamagedError: it cannot be read.
@@ -56,7 +58,7 @@ def engine_of(path: Path) -> str:
             "Read them with tailrace.open in Python, or have the writer store a series too"
         )
     if not path.exists() and not is_pattern(path):
-        raise NotASeriesError(f"{path}: there is no such file or directory")
+        raise NotASeriesError(f"{path}: {nothing_at(path)}")
     engine = engine_at(str(path)) or engine_of_remains(path)
     if engine and is_series_of_ours(path):
         return engine
@@ -75,6 +77,20 @@ def engine_of(path: Path) -> str:
         )
     unknown = f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
     raise NotASeriesError(known_and_not_read(path) or unknown)
+
+
+def _is_one_series(path: Path, engine: str) -> bool:
+    """Whether an engine of ours wrote all that is at a path, as one series; many series can be read as one too."""
+    return engine in ENGINES and (engine_at(str(path)) or engine_of_remains(path)) == engine
+
+
+def _is_vouched(path: Path, engine: str) -> bool:
+    """Whether no child process has to read it first: checksums of ours cover all metadata."""
+    if _is_one_series(path, engine):
+        return guard.vouched(path, engine)
+    if engine not in ENGINES:
+        return False
+    return all(is_series_of_ours(one) and guard.vouched(one, engine_at(str(one))) for one in files_at(path))
 
 
 def series_at(path: Path) -> list[Path]:
@@ -160,8 +176,9 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
     if _is_time_series(path):
         return _table_contents(path)
     engine = engine_of(path)
-    sidecar_only = engine in ENGINES and ENGINES[engine].sidecar and not minmax  # then no library opens its files
-    if sidecar_only or (engine in ENGINES and guard.vouched(path, engine)):
+    # Then no library opens its files.
+    sidecar_only = _is_one_series(path, engine) and ENGINES[engine].sidecar and not minmax
+    if sidecar_only or _is_vouched(path, engine):
         return read_contents(path, engine, step, minmax)
     found: Contents = guard.call(path, engine, f"{__name__}:read_contents", path, engine, step, minmax)
     return found
@@ -232,7 +249,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
 
 
 def _open(path: Path, engine: str) -> series.ArraySeries:
-    if engine not in ENGINES:
+    if not _is_one_series(path, engine):
         from mpi4py import MPI
 
         found = open_dataset(path, MPI.COMM_SELF, None, {}, guard=False)
@@ -271,7 +288,7 @@ def verify(path: Path) -> Soundness:
         engine = engine_of(path)
     except DamagedError as error:
         return Soundness(path, 0, [str(error)], [])
-    if engine in ENGINES and guard.vouched(path, engine):
+    if _is_vouched(path, engine):
         return read_all(path, engine)
     try:
         found: Soundness = guard.call(path, engine, f"{__name__}:read_all", path, engine)
@@ -295,9 +312,9 @@ def read_all(path: Path, engine: str) -> Soundness:
             damage += stored.verify()
             unchecked += stored.notes if stored.dataset is None else []
             not_finite = stored.dataset.not_finite if stored.dataset is not None else []
-            for step in steps:
+            for position, step in enumerate(steps):
                 variables += len(step.names) + len(step.scalars)
-                missing = step.unchecked
+                missing = _unchecked(stored, position)
                 if missing:
                     without.append(f"step {step.index} has no checksums of {', '.join(sorted(missing))}")
     except (Error, OSError) as error:
@@ -305,3 +322,10 @@ def read_all(path: Path, engine: str) -> Soundness:
     if len(without) == count > 1:  # no step has checksums: one line is enough
         without = [f"none of the {count} steps has checksums of all its variables"]
     return Soundness(path, count, damage, unchecked + without, variables, not_finite)
+
+
+def _unchecked(stored: series.ArraySeries, position: int) -> list[str]:
+    """The variables of a step that have no checksum."""
+    if isinstance(stored.dataset, JoinedDataset):
+        return stored.dataset.unchecked(position)
+    return list(stored.steps[position].unchecked)

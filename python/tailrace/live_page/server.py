@@ -10,6 +10,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from tailrace.core import InputError
+from tailrace.files.missing import nothing_at
+from tailrace.formats.patterns import is_pattern, matches
 
 from .gate import Gate
 from .scenes import Scenes, patterns
@@ -37,8 +39,8 @@ class LivePage:
     def __init__(self, paths: Sequence[Path], host: str = "127.0.0.1", port: int = 5006) -> None:
         self._streams: list[StreamProgram] = []
         for path in paths:
-            if not str(path).startswith(PREFIX) and not path.exists():
-                raise InputError(f"{path}: there is no such file or directory")
+            if not str(path).startswith(PREFIX):
+                _check_there(path)
         names = [path.resolve().name for path in paths]
         self._runs = [
             WatchedRun(self._directory(path), name if names.count(name) == 1 else str(path.resolve()))
@@ -121,6 +123,20 @@ class LivePage:
         self._close_streams()
         self._server.stop()
         self._server.io_loop.stop()
+
+
+def _check_there(path: Path) -> None:
+    """Check that there is something at a path.
+
+    :raises InputError: there is nothing, or the path is a pattern: each file would be a run of its own.
+    """
+    if is_pattern(path) and matches(path):
+        raise InputError(
+            f"{path}: a pattern is not taken here; give one file, or several without quotes, or the directory that "
+            "holds them"
+        )
+    if not path.exists():
+        raise InputError(f"{path}: {nothing_at(path)}")
 
 
 def _load_less(server: Server) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from .picture_names import head
 from .quantities import Quantity, quantity
 from .slices import coordinates_of
 from .stored import chosen_steps, open_stored
@@ -60,7 +61,7 @@ def draw_isosurface(
         title = f"{shown.name} = {', '.join(f'{value:.4g}' for value in wanted)}, t = {one.time:.4g}"
         position = stored.steps.position_of(one.index)
         image = render(data, places, wanted)
-        return _figure(image, title), f"{Path(path).stem}-{in_name(shown.name)}-isosurface-step{position}.png"
+        return _figure(image, title), f"{head(Path(path))}-{in_name(shown.name)}-isosurface-step{position}.png"
 
 
 def _values(path: str, shown: Quantity, data: NDArray[Any], values: Sequence[float]) -> list[float]:

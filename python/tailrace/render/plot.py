@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tailrace.case.captions import caption
 from tailrace.core import engine_at
 from tailrace.files.marks import TIME_SERIES, is_ours
+from tailrace.formats.patterns import is_pattern
 from tailrace.formats.pencil.time_series import is_time_series
 from tailrace.io.time_series import read_provenance
 from tailrace.steps.abscissae import Kind
@@ -33,10 +34,11 @@ from .curves import Curve, Scales, draw_curves, slope
 from .film import film_of
 from .isosurface import draw_isosurface
 from .options import EACH, Options, check, check_used
+from .picture_names import apart, head
 from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
 from .slices import Look, Plane, draw_plane, read_plane
-from .stored import check_there, chosen_steps, open_stored
+from .stored import TABLES, check_there, chosen_steps, open_stored
 from .style import PlotError, check_picture, in_name, plain, save
 from .thin import line_curve, lines, points
 
@@ -87,7 +89,7 @@ def film(path: str | PathLike[str], out: str | PathLike[str], rate: int = 25, **
 
 
 def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> list[tuple[Figure, str]]:
-    """The figures of files, each with a name for its file.
+    """The figures of files, each with a name for its file, which no other one has.
 
     :param alone: only one figure is wanted.
     :raises PlotError: see `plot`.
@@ -101,15 +103,16 @@ def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> 
         raise PlotError(f"one picture shows files of one kind; leave -o out, or choose by --kind: {told}")
     if alone and kinds[0] in EACH and len(paths) > 1:
         raise PlotError("-o names one picture, but these files make several; leave it out or draw them one by one")
-    found = []
+    found: list[tuple[Figure, str, Path]] = []
     for kind in kinds:
         same = [source for source in sources if source.kind == kind]
         if kind in EACH:
             draw = _draw_slice if kind == "slice" else _draw_surface
-            found += [draw(source.path, options) for source in same]
+            found += [(*draw(source.path, options), source.path) for source in same]
         else:
-            found.append((_draw_together(same, kind, options), _name(same[0], kind)))
-    return found
+            found.append((_draw_together(same, kind, options), _name(same[0], kind), same[0].path))
+    names = apart([(name, path) for _, name, path in found])
+    return [(figure, name) for (figure, *_), name in zip(found, names, strict=True)]
 
 
 # ---- what files are --------------------------------------------------------------------------------------------------
@@ -153,7 +156,9 @@ def _case_of(path: Path, grid: Path | None) -> str:
 def is_table(path: Path) -> bool:
     """Whether a file is drawn by its columns. Raises PlotError where there is no such file."""
     check_there(path)
-    if path.is_dir() or path.suffix in (".csv", ".dat"):
+    if is_pattern(path):
+        return False
+    if path.is_dir() or path.suffix in TABLES:
         return path.is_file()
     if is_time_series(path):
         return True
@@ -324,14 +329,14 @@ def _draw_slice(path: Path, options: Options) -> tuple[Figure, str]:
                 raise PlotError(f"{stored.path}: '{name}' has two dimensions; leave --axis, --index and --at out")
             return arrays.draw_table(
                 one, name, _look(options)
-            ), f"{path.stem}-{name}-step{stored.steps.position_of(one.index)}.png"
+            ), f"{head(path)}-{name}-step{stored.steps.position_of(one.index)}.png"
     plane = read_plane(
         path, options.field, axis=options.axis, index=options.index, at=options.at, step=step, time=time,
         grid=options.grid,
     )  # fmt: skip
     return draw_plane(
         plane, _look(options)
-    ), f"{path.stem}-{in_name(plane.field)}-{plane.axis}{plane.index}-step{plane.step}.png"
+    ), f"{head(path)}-{in_name(plane.field)}-{plane.axis}{plane.index}-step{plane.step}.png"
 
 
 def _draw_surface(path: Path, options: Options) -> tuple[Figure, str]:
@@ -342,4 +347,4 @@ def _draw_surface(path: Path, options: Options) -> tuple[Figure, str]:
 
 
 def _name(source: _Source, kind: Kind) -> str:
-    return f"{source.path.stem}.png" if is_table(source.path) else f"{source.path.stem}-{kind}.png"
+    return f"{source.path.stem}.png" if is_table(source.path) else f"{head(source.path)}-{kind}.png"

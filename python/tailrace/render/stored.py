@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from tailrace.core import IoError, engine_at
+from tailrace.files.missing import nothing_at
 from tailrace.files.regular import refuse_special
+from tailrace.formats.patterns import is_pattern
 from tailrace.formats.recognise import format_in_child, is_series_of_ours, series_of_run
 from tailrace.io import guard
 from tailrace.steps import opening
@@ -17,6 +18,7 @@ from tailrace.steps.stored_step import StoredStep
 
 from .style import PlotError
 
+TABLES = (".csv", ".dat")  # endings
 _CHECKPOINT = re.compile(r"step-\d+")
 
 
@@ -45,18 +47,17 @@ def open_stored(path: Path, grid: Path | None = None) -> Series:
 
 
 def check_there(path: Path) -> None:
-    """Check that a path exists.
+    """Check that there is something to draw at a path, or that it is a pattern of series.
 
-    :raises PlotError: it does not exist, or is a stream.
+    :raises PlotError: it does not exist, or is a stream or a pattern of tables.
     :raises OSError: it is a named pipe, a socket or a device.
     """
     if str(path).startswith("sst:"):
         raise PlotError(f"{path}: a stream is not stored; draw a series on disk, or return a figure from an analysis")
-    if not path.exists():
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, beside, n=1)
-        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
-        raise PlotError(f"{path}: there is no such file or directory{hint}")
+    if is_pattern(path) and path.suffix in TABLES:
+        raise PlotError(f"{path}: a pattern is one series, and tables are none; give the files, without quotes")
+    if not path.exists() and not is_pattern(path):
+        raise PlotError(f"{path}: {nothing_at(path)}")
     refuse_special(path)
 
 

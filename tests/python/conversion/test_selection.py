@@ -65,3 +65,12 @@ def test_readers_of_the_result_count_no_step_as_lost(tmp_path: Path):
         with tr.open(tmp_path / name) as found:
             assert found.attributes.get("every") == every
             assert [step.missed for step in found] == [[]] * len(found)
+
+
+@pytest.mark.parametrize("steps", ["3:", "", 0, 3, (0, 3), slice("3", None), slice(0.5, None)], ids=repr)
+def test_steps_are_a_slice(tmp_path: Path, steps: Any):
+    with series.open(tmp_path / "in.h5", "w") as out:
+        out.write_step(0.0, ux=np.zeros((8, 8, 8)))
+    with pytest.raises(tr.InputError, match=r"steps = .*: expected a slice of whole numbers.*as slice\(3, None\)"):
+        tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", steps=steps)
+    assert not (tmp_path / "out.h5").exists()

@@ -79,6 +79,8 @@ def test_reductions_weigh_the_ends_of_open_directions(ops):
     assert f.sum() == pytest.approx(np.asarray(f).sum(), rel=1e-14)
     assert (f.min(), np.max(f)) == (np.asarray(f).min(), np.asarray(f).max())
     assert f.std() == pytest.approx(np.sqrt((f * f).mean() - 1 / 64), rel=1e-13)
+    assert np.std(f) == np.std(f, ddof=0) == f.std(ddof=0) == f.std()
+    assert np.var(f) == np.var(f, ddof=0) == f.var(ddof=0) == f.var()
     assert bool(np.all(f >= 0)) and not (f > 0.5).all()
     assert np.isnan((f * np.where(np.asarray(f) > 0.2, np.nan, 1)).max())
 
@@ -232,6 +234,15 @@ def test_wrong_use(ops, noise):
         f.mean("q")
     with pytest.raises(tr.InputError, match="axis 'w'"):
         tr.derivative(f, "w")
+    with pytest.raises(tr.InputError, match="to = 'cells': expected 'centre', the cell centres, or 'node', the nodes"):
+        tr.interpolate(f, "x", "cells")
+    with pytest.raises(tr.InputError, match="to = 'cells': expected 'centre'"):
+        ops.staggered(f.data, 0, "derivative", "cells")
+    for reduction in (np.std, np.var):
+        with pytest.raises(tr.InputError, match="ddof = 1: the variance of a field is an average over the volume"):
+            reduction(f, ddof=1)
+        with pytest.raises(tr.InputError, match="no argument keepdims"):
+            reduction(f, keepdims=True)
     with pytest.raises(tr.InputError, match="no argument keepdims"):
         f.mean(keepdims=True)
     assert "f: 17 x 12 x 14, float64; min" in repr(f)

@@ -210,7 +210,7 @@ def test_a_signal_wakes_the_server(place):
     assert subprocess.run([sys.executable, "-c", ASLEEP, str(place)], timeout=120).returncode == 0
 
 
-def test_a_page_in_a_notebook(place):
+def test_a_page_in_a_notebook(place, tmp_path):
     view = tr.live(place)
     try:
         assert ask(view.address, urlsplit(view.address).path)[0] == 200
@@ -222,6 +222,11 @@ def test_a_page_in_a_notebook(place):
     view.close()
     with pytest.raises(tr.InputError, match="no such file or directory"):
         tr.live(place / "nothing")
+    (tmp_path / "link.h5").symlink_to(tmp_path / "gone.h5")
+    with pytest.raises(tr.InputError, match=r"link\.h5: it is a link to .*/gone\.h5, which is not there"):
+        tr.live(tmp_path / "link.h5")
+    with pytest.raises(tr.InputError, match="a pattern is not taken here; give one file, or several without quotes"):
+        tr.live(place / "*.csv")
 
 
 def test_a_page_for_other_machines(place, tmp_path):

@@ -7,6 +7,8 @@ import pytest
 from PIL import Image
 
 from helpers.harness.as_click import invoke
+from tailrace.pictures import film
+from tailrace.pictures.painter import PainterError
 
 av = pytest.importorskip("av")
 
@@ -63,3 +65,12 @@ def test_what_is_wrong(place):
         assert not (place / "film.mp4").exists()
     assert (place / "theirs.mp4").read_bytes() == b"of another program"
     assert not [path for path in place.iterdir() if path.suffix == ".new" or path.name.startswith(".")]
+
+
+def test_a_failure_is_told_once(place, monkeypatch):
+    def fails(*_):
+        raise PainterError("PyAV does not load")
+
+    monkeypatch.setattr(film, "Film", fails)
+    result = invoke("film", "p0.png")
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (1, "tailrace: PyAV does not load"), result.output

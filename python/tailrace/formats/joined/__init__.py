@@ -11,7 +11,7 @@ from tailrace.formats.patterns import is_pattern
 from .dataset import Find, JoinedDataset
 from .files import files_at
 
-__all__ = ["dataset_at", "dataset_of"]
+__all__ = ["JoinedDataset", "dataset_at", "dataset_of", "files_at"]
 
 
 def dataset_at(path: Path, find: Find, parameters: Mapping[str, str]) -> JoinedDataset | None:

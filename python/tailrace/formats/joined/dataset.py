@@ -203,6 +203,12 @@ class JoinedDataset(Dataset):
         self._keep(one)
         return one.check(at)
 
+    def unchecked(self, position: int) -> list[str]:
+        """The variables of a step that have no checksum: those of other programs."""
+        one, at = self._at(position)
+        self._keep(one)
+        return one.unchecked(at) if isinstance(one, SeriesDataset) else list(one.variables(at))
+
     def _keep(self, one: Dataset) -> None:
         """Close the file that was not used for the longest time, so that descriptors and memory do not grow."""
         if one in self._recent:

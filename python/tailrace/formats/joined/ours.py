@@ -65,6 +65,10 @@ class SeriesDataset(Dataset):
         """What its checksums find."""
         return self._opened().steps[position].verify()
 
+    def unchecked(self, position: int) -> list[str]:
+        """The variables of a step that have no checksum."""
+        return list(self._opened().steps[position].unchecked)
+
     def share(self, other: Dataset) -> None:
         """See `Dataset`."""
         super().share(other)

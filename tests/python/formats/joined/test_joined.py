@@ -82,6 +82,33 @@ def test_commands(tmp_path):
     assert nothing.exit_code == 2 and "no file has a name of this pattern" in nothing.stderr, nothing.output
 
 
+@pytest.mark.parametrize("place", ["part_{}.h5", "part_{}.bp"])
+def test_commands_on_series_of_our_own(tmp_path, place):
+    """Their checksums are compared."""
+    (tmp_path / "out").mkdir()
+    for number in range(2):
+        with tr.open(tmp_path / "out" / place.format(number), "w", grid=GRID) as out:
+            for step in (2 * number, 2 * number + 1):
+                out.write_step(0.1 * step, u=values(step), index=step)
+    pattern = tmp_path / "out" / place.replace("{}", "*")
+    for path in (pattern.parent, pattern):
+        result = tailrace("info", path)
+        assert result.exit_code == 0 and "4: index 0 to 3, time 0 to 0.3" in result.stdout, result.output
+        assert "2 files as one series" in result.stdout
+        result = tailrace("verify", path)
+        assert (result.exit_code, result.stdout) == (0, f"{path}: 4 steps, all well\n"), result.output
+        assert tailrace("plot", path, "--field", "u", "-o", tmp_path / "u.png").exit_code == 0
+    first = tmp_path / "out" / place.format(0)
+    file = first if first.is_file() else first / "data.0"
+    content = bytearray(file.read_bytes())
+    content[content.index(values(1)[2, 3, 4].tobytes())] ^= 1
+    file.write_bytes(content)
+    for path in (pattern.parent, pattern):
+        result = tailrace("verify", path)
+        assert result.exit_code == 1 and result.stdout.startswith(f"{path}: damaged: "), result.output
+        assert "u: block (0:6, 0:5, 0:4) of step 1 differs from its checksum" in result.stdout, result.output
+
+
 def test_the_order_is_that_of_the_times(tmp_path):
     """Whatever the names say; and without times, 10 is after 9."""
     folder = write(tmp_path / "out", range(9, 12), "flow_{}.h5")
