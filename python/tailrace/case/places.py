@@ -141,6 +141,8 @@ def _of_series(key: str, path: str, engine: str, mark: Mark | None) -> Iterator[
     yield from (place, place.beside(".lock", LOCK, "lock"))
     if journal := ENGINES[engine].journal:
         yield place.beside(journal, JOURNAL, "journal")
+    if companion := ENGINES[engine].companion:
+        yield place.beside(companion, None, "file for ParaView")
 
 
 def _replaced(key: str, path: str, mark: Mark) -> Iterator[Place]:

@@ -51,6 +51,7 @@ def at(path, name="a", engine="hdf5"):
         (at("time_series.csv.new"), "output[0].path", "taken by diagnostics.path, for its draft"),
         (at("checkpoints.lock"), "output[0].path", "taken by checkpoint.path, for its lock"),
         (at("o.h5") + at("o.h5.journal", "b"), "output[1].path", "taken by output[0].path, for its journal"),
+        (at("o.h5") + at("o.h5.xdmf2", "b"), "output[1].path", "taken by output[0].path, for its file for ParaView"),
         (at("o.h5.journal") + at("o.h5", "b"), "output[1].path", "'o.h5.journal', its journal, is taken by output[0]"),
         (at("real.csv.lock") + diagnostics("link.csv"), "output[0].path", "taken by diagnostics.path"),
         (at("o.bp.lock", engine="raw") + at("o.bp", "b", "bp5"), "output[1].path", "its lock, is taken"),
