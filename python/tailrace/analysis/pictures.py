@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tailrace.core import InputError, IoError
 from tailrace.files.regular import open_regular
+from tailrace.files.whole import drafted
 
 
 def pictures(directory: Path, name: str) -> list[tuple[Path, int]]:
@@ -25,6 +27,32 @@ def mark(title: str) -> str:
 def entries(title: str, made_by: str) -> dict[str, str | None]:
     """The metadata of the pictures. The version of the program is left out, so that equal figures are equal files."""
     return {"Software": None, "Source": mark(title), "Comment": f"made by {made_by}"}
+
+
+def draw(directory: Path, name: str, index: int, figures: Mapping[str, Any], *, title: str, made_by: str) -> None:
+    """Draw the figures of a step, all or none.
+
+    :raises InputError: a figure cannot be drawn.
+    :raises IoError: a picture cannot be written, or something else is in its place.
+    """
+    drawn: list[Path] = []
+    try:
+        for key, figure in figures.items():
+            path = directory / f"{name}-{key}-{index:06d}.png"
+            if path.exists() and not is_ours(path, title):
+                raise IoError(f"{path} is there already, and is no picture of {title}; move it away")
+            try:
+                with drafted(path) as draft:
+                    figure.savefig(draft, metadata=entries(title, made_by))
+            except OSError as error:
+                raise IoError(f"cannot draw {path}: {type(error).__name__}: {error}") from error
+            except Exception as error:  # of the figure: text that is not valid TeX
+                raise InputError(f"the figure '{key}' cannot be drawn: {type(error).__name__}: {error}") from error
+            drawn.append(path)
+    except (InputError, IoError):
+        for path in drawn:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def is_ours(picture: Path, title: str) -> bool:

@@ -7,14 +7,14 @@ the figure of step 123. A resumed run first removes the results after its checkp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailrace.core import FileLock, IoError
+from tailrace.core import FileLock, InputError, IoError
 from tailrace.fields.field import Field
 from tailrace.fields.parity import Signs
 from tailrace.fields.points import NODES
@@ -22,7 +22,6 @@ from tailrace.fields.vector import Tensor, Vector
 from tailrace.files import locks
 from tailrace.files.failures import io_errors
 from tailrace.files.paths import holds_something
-from tailrace.files.whole import drafted
 from tailrace.io import series
 from tailrace.io.engines import default_path
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
@@ -30,8 +29,9 @@ from tailrace.io.values import EVERYWHERE, is_everywhere
 from tailrace.parallel import on_root
 from tailrace.text import counted
 
+from .errors import AnalysisError
 from .ownership import Claim, check_results, title_of
-from .pictures import close_figures, entries, is_figure, is_ours, pictures
+from .pictures import close_figures, draw, is_figure, is_ours, pictures
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tailrace.fields.operators import Operators
 
-_KEY = re.compile(r"[A-Za-z_]\w*")
+_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass
@@ -64,7 +64,7 @@ def sort(returned: Any, name: str) -> ScriptResults:
     :raises TypeError: a result has another type; the message has its key.
     """
     results = ScriptResults()
-    plain = re.sub(r"\W", "_", name)
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     entries = returned if isinstance(returned, Mapping) else {getattr(returned, "name", None) or plain: returned}
     if is_figure(returned):
         entries = {"figure": returned}
@@ -121,7 +121,12 @@ class _WritePlan:
     numbers: dict[str, float]
     arrays: dict[str, NDArray[Any]]
     fields: dict[str, tuple[str, Signs]]
-    pictures: int  # number of pictures drawn
+    pictures: int
+
+    @property
+    def has_step(self) -> bool:
+        """Whether there is more than pictures."""
+        return bool(self.numbers or self.arrays or self.fields)
 
 
 class ResultSink:
@@ -132,6 +137,10 @@ class ResultSink:
     :param attributes: attributes of the source; with them the series of results can be analysed, too.
     :param provenance: the origin of the results, see `files.provenance`.
     :param resume_step: continue after this step: later results are dropped. None: older results are replaced.
+
+    Where the results of a step cannot be stored, nothing of them is kept, and `refuse` is called on all ranks, with the
+    reason and with the step in words. None: an AnalysisError is raised.
+
     :raises InputError: there are files of something else.
     :raises IoError: the files cannot be written.
     """
@@ -162,6 +171,7 @@ class ResultSink:
         self._rows: TimeSeries | None = None  # on rank 0
         self._series: series.ArraySeries | None = None
         self._last: int | None = None
+        self.refuse: Callable[[str, str], None] | None = None
         self.written = 0  # steps with numbers, arrays or fields
         self.pictures = 0
         self._lock: FileLock | None = None  # on rank 0, as long as there may be more results
@@ -232,28 +242,69 @@ class ResultSink:
 
     # ---- writing -----------------------------------------------------------------------------------------------------
     def write(self, index: int, time: float, results: ScriptResults | None, leader: int = 0) -> None:
-        """Store the results of a step.
+        """Store the results of a step, or call `refuse` and store nothing of them.
 
         :param results: None on ranks that had no part in this step.
         :param leader: the rank whose numbers, arrays and figures are stored.
         :raises IoError: the disk is full or gone.
         """
+        figures = {} if results is None else results.figures
         leads = self._comm.rank == leader and results is not None
-        outcome = self._lead(index, results) if leads and results is not None else None
-        if results is not None:
-            close_figures(results.figures)
-        plan = self._comm.bcast(outcome, root=leader)
-        if isinstance(plan, Exception):
-            raise plan
-        if plan is None:
+        plan = self._comm.bcast(_plan_of(results) if leads and results is not None else None, root=leader)
+        try:
+            if plan is not None:
+                self._store(index, time, plan, results, leader)
+        finally:
+            close_figures(figures)
+
+    def _store(self, index: int, time: float, plan: _WritePlan, results: ScriptResults | None, leader: int) -> None:
+        new = plan.has_step and (self._last is None or index > self._last)
+        if new and self._series is None:
+            self._open_series()
+        try:
+            if plan.numbers:
+                on_root(self._comm, lambda: self._check_columns(plan.numbers))
+            if new:
+                self._begin_step(index, time, plan, results)
+            if plan.pictures:
+                self._draw(index, {} if results is None else results.figures, leader)
+        except (InputError, IoError) as error:  # on all ranks alike
+            if self._series is not None:
+                self._series.abandon_step()
+            if isinstance(error, IoError):
+                raise
+            reason, where = f"what it returned cannot be stored: {error}", f"at step {index}, t = {time:g}"
+            if self.refuse is None:
+                raise AnalysisError(f"{self._title} failed {where}: {reason}") from None
+            self.refuse(reason, where)
             return
         self.pictures += plan.pictures
-        if not (plan.numbers or plan.arrays or plan.fields):
-            return
         if plan.numbers:
             on_root(self._comm, lambda: self._append({"step": index, "time": time, **plan.numbers}))
-        self._write_step(index, time, plan, results)
-        self.written += 1
+        if new:
+            self._end_step(index)
+        self.written += plan.has_step
+
+    def _columns(self) -> tuple[str, ...] | None:
+        """The columns of the table, on rank 0; None: it has none yet."""
+        if self._rows is not None:
+            return self._rows.columns
+        if self._resume is None or not self.table.exists() or self._claim.is_left():
+            return None
+        return _columns_of(self.table)
+
+    def _check_columns(self, numbers: Mapping[str, float]) -> None:
+        with io_errors(f"{self.table} cannot be read"):
+            columns = self._columns()
+        known = [] if columns is None else columns[2:]
+        parts = {"missing": set(known) - set(numbers), "new": set(numbers) - set(known)}
+        if columns is not None and any(parts.values()):
+            told = "; ".join(f"{word}: {', '.join(sorted(names))}" for word, names in parts.items() if names)
+            raise InputError(
+                f"the numbers are not those of the steps before, which are the columns of {self.table} ({told}). "
+                "Return the same numbers at every step; to go on with others, choose another directory by -o (of the "
+                "command) or out (of the case)"
+            )
 
     def _append(self, row: dict[str, float]) -> None:
         with io_errors(f"cannot write {self.table}"):
@@ -261,20 +312,14 @@ class ResultSink:
                 definitions = "step, time: of the state; the other columns are what the script returned"
                 resume_step = None if self._claim.is_left() else self._resume
                 self._rows = TimeSeries(
-                    self.table, self._title, resume_step, columns=list(row), definitions=definitions,
-                    provenance=self._provenance,
+                    self.table, self._title, resume_step, columns=self._columns() or list(row),
+                    definitions=definitions, provenance=self._provenance,
                 )  # fmt: skip
             self._rows.append(row)
 
-    def _write_step(self, index: int, time: float, plan: _WritePlan, results: ScriptResults | None) -> None:
-        if self._series is None:
-            self._open_series()
+    def _begin_step(self, index: int, time: float, plan: _WritePlan, results: ScriptResults | None) -> None:
         out = self._series
         assert out is not None
-        if self._last is not None and index <= self._last:
-            return
-        for name, (_, parity) in plan.fields.items():
-            out.set_attribute(f"{name}/parity", list(parity))
         out.begin_step(index, time)
         nodes = tuple(self.operators.grid.nodes)
         for name, (dtype, _) in plan.fields.items():
@@ -288,22 +333,25 @@ class ResultSink:
             out.write_list(name, array if self._comm.rank == 0 else array[:0])
         for name, number in plan.numbers.items():
             out.write_scalar(name, number)
-        out.end_step()
+        for name, (_, parity) in plan.fields.items():
+            out.set_attribute(f"{name}/parity", list(parity))
+
+    def _end_step(self, index: int) -> None:
+        assert self._series is not None
+        self._series.end_step()
         on_root(self._comm, self._claim.drop)
         self._last = index
 
-    def _lead(self, index: int, results: ScriptResults) -> _WritePlan | Exception:
-        """Draw the figures, on one rank; return the plan for the other ranks, or the error for all."""
-        for key, figure in results.figures.items():
-            path = self._directory / f"{self.name}-{key}-{index:06d}.png"
+    def _draw(self, index: int, figures: Mapping[str, Any], leader: int) -> None:
+        """Draw the figures of the leading rank, all or none."""
+        error: Exception | None = None
+        if self._comm.rank == leader:
             try:
-                if path.exists() and not is_ours(path, self._title):
-                    return IoError(f"{path} is there already, and is no picture of {self._title}; move it away")
-                with drafted(path) as draft:
-                    figure.savefig(draft, metadata=entries(self._title, self._provenance["made_by"]))
-            except Exception as error:  # drawing may fail by the user's figure, too: text that is not valid TeX
-                return IoError(f"cannot draw {path}: {type(error).__name__}: {error}")
-        return _plan_of(results)
+                draw(self._directory, self.name, index, figures, title=self._title, made_by=self._provenance["made_by"])
+            except (InputError, IoError) as caught:
+                error = caught
+        if error := self._comm.bcast(error, root=leader):
+            raise error
 
     def beside(self, name: str, resume_step: int | None = None) -> ResultSink:
         """A Sink of another name in the same directory, empty or with the results up to a step."""
@@ -363,4 +411,6 @@ def _columns_of(path: Path) -> tuple[str, ...]:
     try:
         return read_columns(path)
     except TimeSeriesError as error:
-        raise TimeSeriesError(f"{error}. Move the file away, or start again without --resume") from None
+        raise TimeSeriesError(
+            f"{error}. Put back what was there; or choose another directory by -o (of the command) or out (of the case)"
+        ) from None

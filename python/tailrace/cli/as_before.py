@@ -23,7 +23,7 @@ def kept_overrides(case: Case, given: Sequence[str]) -> tuple[list[str], list[st
 
     newest = max(Path(case.checkpoint.path).glob("step-????????*/series.jsonl"), key=_step, default=None)
     texts, before = _stored(newest) if newest else ([], {})
-    kept, left_out = [], []
+    kept, left_out = list[str](), list[str]()
     for text in texts:
         now = _in_its_block(text, before, case)
         (left_out if now is None else kept).append(now or text)

@@ -50,8 +50,14 @@ class Analysis(Consumer):
     ) -> None:
         super().__init__(f"analysis {runner.name}", schedule)
         self.runner, self.sink, self.done = runner, sink, done
-        self.failed: AnalysisError | None = None
-        self._on_error, self._say = on_error, say
+        self._say = say
+        self._failures = _Failures(runner.script, on_error, say)
+        sink.refuse = self._failures.refuse
+
+    @property
+    def failed(self) -> AnalysisError | None:
+        """The error that has switched the script off. Local."""
+        return self._failures.error
 
     @property
     def name(self) -> str:
@@ -116,17 +122,20 @@ class Analysis(Consumer):
     def write_final(self, index: int, time: float, results: ScriptResults | None) -> str:
         """Store what `finish` returned, under another name; returns a line about these results."""
         final = self.sink.beside(result_names(self.name)[1])
-        final.write(index, time, results)
-        final.flush()
+        failures = self._failures
+        final.refuse = lambda reason, _: failures.refuse(reason, "at its end")
+        try:
+            final.write(index, time, results)
+            final.flush()
+        except AnalysisError:  # raised on all ranks alike
+            final.close()
+            raise
         final.close()
         return final.summary()
 
     def fail(self, error: AnalysisError) -> None:
         """Switch the script off after an error. Raises AnalysisError, the same error, if `on_error` is "stop"."""
-        self.failed = error
-        if self._on_error == "stop":
-            raise error
-        self._say(f"{error}\n  it is switched off (on_error = off); everything else continues")
+        self._failures.fail(error)
 
     def _guarded(self, work: Callable[[], ScriptResults]) -> ScriptResults:
         try:
@@ -149,6 +158,25 @@ class Analysis(Consumer):
         """Close the results and the script. Closing twice does nothing."""
         self.sink.close()
         self.runner.close()
+
+
+class _Failures:
+    """What an error of a script does. It knows no results: these know it, and are let go of when nothing else does."""
+
+    def __init__(self, script: Script, on_error: OnError, say: Callable[[str], None]) -> None:
+        self.error: AnalysisError | None = None
+        self._script, self._on_error, self._say = script, on_error, say
+
+    def fail(self, error: AnalysisError) -> None:
+        """See `Analysis.fail`."""
+        self.error = error
+        if self._on_error == "stop":
+            raise error
+        self._say(f"{error}\n  it is switched off (on_error = off); everything else continues")
+
+    def refuse(self, reason: str, where: str) -> None:
+        """The results of a step cannot be stored, which is an error of the script."""
+        self.fail(AnalysisError(f"analysis '{self._script.name}' failed {where}: {self._script.path}: {reason}"))
 
 
 def open_analyses(opening: Opening) -> list[Analysis]:

@@ -107,7 +107,8 @@ class TimeSeries:
         if found != self.columns:
             raise TimeSeriesError(
                 f"{self.path}: has the columns {','.join(found)}; the rows to come have {','.join(self.columns)}. "
-                "Move the file away, or start again without --resume"
+                "To fix this, name another path in the case, where they will be written; or start again, with "
+                "--overwrite"
             )
 
     def append(self, row: Mapping[str, float]) -> None:

@@ -11,7 +11,7 @@ from mpi4py import MPI
 import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.inputs import cases
-from helpers.inputs.analyses import assert_close, make_run, script
+from helpers.inputs.analyses import assert_close, make_run, output, script, write_case
 from tailrace.io.time_series import read_time_series, rewind
 from tailrace.replay.analyse import Analyse, AnalysisRequest
 from tailrace.replay.source import SeriesSource
@@ -334,6 +334,51 @@ def test_an_error_switches_one_script_off(analyse, done, tmp_path):
     assert list(read_time_series(tmp_path / "enstrophy.csv")["step"]) == [0, 2, 4, 6]
 
 
+@pytest.mark.parametrize(("ranks", "more"), [(2, ()), (2, ("--steps-at-once=2",)), (4, ("--steps-at-once=4",))])
+def test_results_that_cannot_be_stored_switch_one_script_off(analyse, done, tmp_path, ranks, more):
+    """In groups, the steps of one round may differ."""
+    text = "def analyse(step): return {'u': step['ux'], 'a': 1.0} | ({'b': 2.0} if step.index > 3 else {})"
+    words = (done, script(tmp_path, text), "enstrophy", "run.h5", "-o", tmp_path, *more)
+    result = analyse(*words, "--on-error=off", ranks=ranks, code=1)
+    assert result.err.count("analysis 'script' failed at step 4, t = 0.08: ") == 1
+    assert "script.csv (new: b)" in result.err and "it is switched off" in result.err
+    assert list(read_time_series(tmp_path / "script.csv")["step"]) == [0, 2]
+    assert list(read_time_series(tmp_path / "enstrophy.csv")["step"]) == [0, 2, 4, 6]
+    with tr.open(tmp_path / "script.h5") as stored:
+        assert [step.index for step in stored] == [0, 2] and not stored.verify()
+    result = analyse(*words, "--overwrite", ranks=ranks, code=1)
+    assert result.err.count("analysis 'script' failed at step 4, t = 0.08: ") == 1
+
+
+def test_results_of_finish_that_cannot_be_stored_are_an_error_of_the_script(analyse, done, tmp_path):
+    text = """
+import numpy as np
+
+class Last:
+    def step(self, step): pass
+    def finish(self): return {"a": 1.0, "mine": np.ma.masked_array([1.0, 2.0], [True, False])}
+"""
+    result = analyse(done, script(tmp_path, text), "enstrophy", "run.h5", "-o", tmp_path, "--on-error=off", code=1)
+    assert "analysis 'script' failed at its end: " in result.err and "mine: 1 of its 2 values are masked" in result.err
+    with tr.open(tmp_path / "script-final.h5") as stored:
+        assert len(stored) == 0
+    assert list(read_time_series(tmp_path / "enstrophy.csv")["step"]) == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("name", ["my file \u00fc-1.py", "-x.py"])
+def test_a_script_whose_name_results_cannot_have_is_refused_at_once(analyse, done, tmp_path, name):
+    path = script(tmp_path, "print('run')\ndef analyse(step): return 1.0", name)
+    result = analyse(done, path, "run.h5", "-o", tmp_path / "o", code=1)
+    assert f"{path}: its name without .py must be a name of letters, digits and _ . + -" in result.err
+    assert "rename the file" in result.err and "run\n" not in result.out
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_number_without_a_name_has_that_of_a_script_with_other_letters(analyse, done, tmp_path):
+    analyse(done, script(tmp_path, "def analyse(step): return step.time", "d\u00fc-1.py"), "run.h5", "-o", tmp_path)
+    assert list(read_time_series(tmp_path / "d\u00fc-1.csv")) == ["step", "time", "d__1"]
+
+
 def test_ranks_that_return_different_things_are_reported(analyse, done, tmp_path):
     result = analyse(done, script(tmp_path, FAILS), "run.h5", "-o", tmp_path, "--set=ranks=[]", ranks=2, code=1)
     assert "rank 0 index (number); rank 1 other (number)" in result.err
@@ -378,6 +423,18 @@ def test_a_script_gets_the_missed_steps(analyse, tmp_path):
     assert list(rows["missed"]) == [0, 0, 2, 0]
     assert rows["first"][2] == 8
     assert "missed 2 steps" in result.out
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 2), (2, 3), (2, 1)])
+def test_a_run_that_goes_on_with_another_rhythm_has_missed_no_step(tailrace, analyse, tmp_path, before, after):
+    blocks = ("[checkpoint]\nevery = 6\n", output("h5", "hdf5", "run.h5"))
+    case = write_case(tmp_path, *blocks)
+    tailrace(tmp_path, "run", case, f"--set=output[0].every={before}")
+    tailrace(tmp_path, "run", case, "--resume", f"--set=output[0].every={after}", "--set=time.steps=12")
+    result = analyse(tmp_path, script(tmp_path, "def analyse(step): return len(step.missed)"), "run.h5")
+    rows = read_time_series(tmp_path / "analysis/script.csv")
+    assert list(rows["step"]) == [*range(0, 6, before), *range(6, 13, after)]
+    assert not rows["script"].any() and "missed" not in result.out
 
 
 # ---- sources that do not tell their grid -----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace.analysis.earlier_results import EarlierResults, check_free, of_analysis, refusal
+from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.ownership import check_results
 from tailrace.analysis.results import ResultSink, ScriptResults, last_result, sort
 from tailrace.core import FileLock, InputError, IoError
@@ -151,6 +152,56 @@ def test_a_step_is_stored_once(sink):
     assert read_time_series(out.table)["a"].tolist() == [1.0]
     with series.open(out.path) as stored:
         assert [(step.index, step.scalars["a"]) for step in stored] == [(4, 1.0)]
+
+
+OTHERS = {
+    "a column more": {"a": 1.0, "b": 2.0},
+    "a column less": {"b": 2.0},
+    "an array of more columns": {"a": 1.0, "list": np.zeros((3, 2))},
+    "an array that has become a field": {"a": 1.0, "f": np.arange(3)},
+    "values that are masked": {"a": 1.0, "list": np.ma.masked_array(np.zeros(3), [0, 1, 0])},
+    "no columns": {"a": 1.0, "new": np.zeros((3, 0))},
+}
+
+
+@pytest.mark.parametrize("engine", ["hdf5", "raw"])
+@pytest.mark.parametrize("returned", OTHERS.values(), ids=OTHERS)
+def test_nothing_stays_of_a_step_that_cannot_be_stored(sink, ops, tmp_path, returned, engine):
+    out = sink(engine=engine)
+    refused = []
+    out.refuse = lambda *words: refused.append(words)
+    f = tr.Field.from_function(ops, 2.0)
+    out.write(1, 0.5, sort({"a": 1.0, "list": np.zeros(3), "f": f}, "mean"))
+    found = sort({"f": f, **returned}, "mean")
+    found.figures["line"] = Picture()
+    out.write(2, 1.0, found)
+    assert len(refused) == 1 and refused[0][1] == "at step 2, t = 1"
+    assert (out.written, out.pictures) == (1, 0) and not list((tmp_path / "out").glob("*.png"))
+    out.write(3, 1.5, sort({"a": 3.0, "list": np.zeros(4, int), "f": f}, "mean"))
+    out.flush()
+    out.close()
+    assert read_time_series(out.table)["step"].tolist() == [1, 3]
+    with series.open(out.path) as stored:
+        assert [step.index for step in stored] == [1, 3] and not stored.verify()
+        assert stored[1]["list"].tolist() == [0.0] * 4
+
+
+def test_resumed_results_have_the_columns_of_the_table(sink):
+    first = sink()
+    first.write(1, 0.5, sort({"a": 1.0, "b": 2.0}, "mean"))
+    first.close()
+    second = sink(resume_step=1)
+    with pytest.raises(AnalysisError, match=r"failed at step 2, t = 1: .*mean\.csv \(missing: b; new: c\)"):
+        second.write(2, 1.0, sort({"a": 1.0, "c": 2.0}, "mean"))
+    second.write(3, 1.5, sort({"b": 3.0, "a": 4.0}, "mean"))
+    second.close()
+    found = read_time_series(second.table)
+    assert (found["a"].tolist(), found["b"].tolist()) == ([1.0, 4.0], [2.0, 3.0])
+
+
+def test_a_name_that_no_series_has_is_no_name_of_a_result():
+    with pytest.raises(TypeError, match="words of letters, digits and _, not '\u00fc'"):
+        sort({"\u00fc": 1.0}, "mean")
 
 
 def test_the_last_complete_results(sink, tmp_path):
@@ -294,7 +345,7 @@ def test_a_table_of_another_analysis_proves_nothing(failed, sink, tmp_path):
 def test_a_table_without_columns_is_told_with_the_way_out(sink, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mean.csv").write_text("# Tailrace time series\n# analysis mean\nbroken\n")
-    with pytest.raises(TimeSeriesError, match="Move the file away, or start again without --resume"):
+    with pytest.raises(TimeSeriesError, match="Put back what was there; or choose another directory by -o"):
         sink(resume_step=3)
 
 
@@ -302,9 +353,17 @@ def test_a_figure_that_cannot_be_drawn_and_a_picture_of_somebody_else(sink, tmp_
     def fail(path, metadata):
         raise ValueError("no TeX")
 
+    def full(path, metadata):
+        raise OSError("full")
+
     out = sink()
-    with pytest.raises(IoError, match=r"cannot draw .*mean-line-000001\.png: ValueError: no TeX"):
-        out.write(1, 0.0, results(1.0, line=SimpleNamespace(savefig=fail)))
+    with pytest.raises(
+        AnalysisError, match=r"mean failed at step 1, t = 0: .*the figure 'line' cannot be drawn: ValueError: no TeX"
+    ):
+        out.write(1, 0.0, results(1.0, fine=Picture(), line=SimpleNamespace(savefig=fail)))
+    assert not list((tmp_path / "out").glob("*.png")), "all or none"
+    with pytest.raises(IoError, match=r"cannot draw .*mean-line-000001\.png: OSError: full"):
+        out.write(1, 0.0, results(1.0, line=SimpleNamespace(savefig=full)))
     path = tmp_path / "out" / "mean-line-000002.png"
     path.write_bytes(b"mine")
     with pytest.raises(

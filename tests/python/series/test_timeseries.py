@@ -233,8 +233,8 @@ def test_a_file_with_other_columns_is_not_continued(tmp_path):
     with pytest.raises(TimeSeriesError) as error:
         TimeSeries(path, resume_step=5, columns=("step", "time", "b"))
     assert str(error.value) == (
-        f"{path}: has the columns step,time,a; the rows to come have step,time,b. Move the file away, or start again "
-        "without --resume"
+        f"{path}: has the columns step,time,a; the rows to come have step,time,b. To fix this, name another path "
+        "in the case, where they will be written; or start again, with --overwrite"
     )
     assert path.read_bytes() == before
 

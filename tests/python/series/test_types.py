@@ -148,7 +148,9 @@ def test_no_digits_are_lost_unless_that_is_wanted(kind, tmp_path, dtype):
     how = {"engine": kind.name, "parameters": kind.parameters}
     with tr.open(kind.path(tmp_path), "w", **how) as out:
         out.write_step(0.0, f=values.astype(np.float32), lists={"l": np.float32([[1.5]])})
-        with pytest.raises(core.InputError, match=f"'f' was float32 before and is now {dtype}, whose digits would be lost"):
+        with pytest.raises(
+            core.InputError, match=f"'f' was float32 before and is now {dtype}, whose digits would be lost"
+        ):
             out.write_step(1.0, f=values)
         with pytest.raises(core.InputError, match=f"'l' was float32 before and is now {dtype}"):
             out.write_step(1.0, f=values.astype(np.float32), lists={"l": values[0, :, :1]})

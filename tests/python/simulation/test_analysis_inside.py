@@ -194,7 +194,7 @@ def test_what_the_message_about_other_numbers_says_works(run, tmp_path):
     run(case, "--set=time.steps=3")
     script(tmp_path, "def analyse(step): return {'b': 2.0, 'a': step.time}")
     result = run(case, "--resume", code=1)
-    assert "(new: b). Return the same numbers at every step; to go on with others, choose another directory" in result.err
+    assert "(new: b). Return the same numbers at every step; to go on with others, choose another " in result.err
     run(case, "--resume", "--set=analysis[0].out=others")
     assert list(read_time_series(tmp_path / "analysis/script.csv")["step"]) == [0, 2]
     assert read_time_series(tmp_path / "others/script.csv")["b"].tolist() == [2.0, 2.0]

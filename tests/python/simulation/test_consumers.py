@@ -1,5 +1,7 @@
 """Consumers take steps wherever they come from: from a running simulation, and from the files that it wrote."""
 
+import gc
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -74,6 +76,26 @@ def test_an_analysis_takes_steps_of_files(case):
         inside[[0, -1]] = 0.5  # planes of symmetry belong to the box by half
         means = [np.average((step.read("q") ** 2).mean(axis=(0, 2)), weights=inside) for step in stored]
         np.testing.assert_allclose(rows["q2"], means, rtol=1e-12)
+
+
+def test_results_are_let_go_of_with_the_last_that_uses_them(case):
+    """They keep files open, which must not wait for the garbage collector."""
+    with tr.open("snapshots.h5") as stored:
+        sink = ResultSink(
+            Path("kept"), "after", MPI.COMM_SELF, stored[0].operators,
+            engine="hdf5", attributes={}, provenance={}, resume_step=None,
+        )  # fmt: skip
+    runner = ScriptRunner(load("q2.py", Path(write_script()), "after"), MPI.COMM_SELF)
+    analysis = Analysis(runner, sink, "stop", print)
+    alive = [weakref.ref(one) for one in (sink, analysis)]
+    sink.close()
+    runner.close()
+    gc.disable()
+    try:
+        del sink, analysis
+        assert [one() for one in alive] == [None, None]
+    finally:
+        gc.enable()
 
 
 def write_script() -> str:

@@ -10,7 +10,6 @@ from tailrace.core import InputError
 PERIODIC, WALLS = ("periodic",) * 3, ("periodic", "dirichlet", "periodic")
 POINTS = (16, 12, 8)
 Y = np.linspace(0.0, 1.0, 12) ** 2
-KINDS = [kind for kind in KINDS if kind.name != "null"]
 
 
 def grid(spacing=0.25, boundaries=PERIODIC, points=POINTS, origin=(0.0, 0.0, 0.0)):
