@@ -145,8 +145,8 @@ def _check_there(case: Case, checkpoint: OpenCheckpoint) -> None:
     if foreign:
         raise IoError(
             f"checkpoint {checkpoint.path}: there are results of another run than that of the checkpoint: "
-            f"{', '.join(f'{path} ({known[path]})' for path in foreign)}. This run would cut them and go on with them. To "
-            "fix this, move them away, or name another path in the case; or put back what belongs together"
+            f"{', '.join(f'{path} ({known[path]})' for path in foreign)}. This run would cut them and go on with them. "
+            "To fix this, move them away, or name another path in the case; or put back what belongs together"
         )
 
 
