@@ -81,10 +81,15 @@ if [ "${TAILRACE_PACKAGES:-yes}" != no ] && [ -e /etc/debian_version ] && comman
   ! grep -q '^12\.' /etc/debian_version || werror=ON # the project is tested with this compiler; newer ones warn of more
 else
   missing=()
-  tools=(cmake ninja git pkg-config "${PYTHON:-python3}" "${CXX:-c++}")
-  [ -n "${CXX:-}" ] || tools+=(mpicxx) # a compiler that the user names may find MPI by itself, as those of a Cray do
+  tools=(cmake ninja git pkg-config "${PYTHON:-python3}")
+  # A compiler that the user names may have options, and may find MPI by itself, as those of a Cray do.
+  if [ -z "${CXX:-}" ]; then
+    tools+=(c++ mpicxx)
+  elif ! command -v "$CXX" >/dev/null; then
+    tools+=("${CXX%% *}")
+  fi
   for tool in "${tools[@]}"; do
-    command -v "${tool%% *}" >/dev/null || missing+=("$tool")
+    command -v "$tool" >/dev/null || missing+=("$tool")
   done
   [ ${#missing[@]} = 0 ] || fail "not found: ${missing[*]}. System packages are installed on Debian only. To fix this, install
   a C++20 compiler, CMake 3.25, Ninja, git, pkg-config, Python 3.11 with headers and venv, MPI with its compiler wrappers,
@@ -173,7 +178,8 @@ if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
     "${adios2[@]}" \
     "${editable[@]}" .
   echo "$state" >.venv/tailrace-sources
-  "$python" -P -c 'import sys, tailrace.core as core; sys.exit(not core.build_info()["adios2"])' ||
+  found=$("$python" -P -c 'import tailrace.core as core; print(core.build_info()["adios2"] or "none")') || found=
+  [ "$found" != none ] ||
     echo "note: Tailrace is built without ADIOS2, so there are no BP files and no streams: the ADIOS2 that was found does not
   fit, as $PWD/$log says. All else works. To have them, hide that ADIOS2, remove build/python, and run this again" >&2
 fi
@@ -188,7 +194,10 @@ sys.exit(("Open MPI" in build_info()["mpi"]) != ("Open MPI" in MPI.Get_library_v
 EOF
 }
 if [ "$(cat .venv/tailrace-mpi4py 2>/dev/null)" != "$compilers" ]; then
-  same_mpi || run "mpi4py for this MPI" "$python" -m pip install --no-binary mpi4py --force-reinstall --no-deps 'mpi4py>=4.1'
+  if ! same_mpi; then # a package that pip has built before may be for another MPI
+    run "mpi4py for this MPI" "$python" -m pip install --no-cache-dir --no-binary mpi4py --force-reinstall --no-deps 'mpi4py>=4.1'
+    same_mpi || fail "mpi4py has another MPI than the solver. To fix this, have MPICC name the mpicc of the MPI of ${CXX:-mpicxx}"
+  fi
   echo "$compilers" >.venv/tailrace-mpi4py
 fi
 if ! compgen -G '.venv/lib*/python3*/site-packages/tailrace/libtailrace_fortran.*' >/dev/null; then

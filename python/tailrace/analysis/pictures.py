@@ -39,11 +39,13 @@ def draw(directory: Path, name: str, index: int, figures: Mapping[str, Any], *, 
     try:
         for key, figure in figures.items():
             path = directory / f"{name}-{key}-{index:06d}.png"
-            if path.exists() and not is_ours(path, title):
-                raise IoError(f"{path} is there already, and is no picture of {title}; move it away")
             try:
+                if path.exists() and not is_ours(path, title):
+                    raise IoError(f"{path} is there already, and is no picture of {title}; move it away")
                 with drafted(path) as draft:
                     figure.savefig(draft, metadata=entries(title, made_by))
+            except IoError:
+                raise
             except OSError as error:
                 raise IoError(f"cannot draw {path}: {type(error).__name__}: {error}") from error
             except Exception as error:  # of the figure: text that is not valid TeX

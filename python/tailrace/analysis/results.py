@@ -64,7 +64,7 @@ def sort(returned: Any, name: str) -> ScriptResults:
     :raises TypeError: a result has another type; the message has its key.
     """
     results = ScriptResults()
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    plain = re.sub(r"\W|^(?=\d)", "_", name, flags=re.ASCII)
     entries = returned if isinstance(returned, Mapping) else {getattr(returned, "name", None) or plain: returned}
     if is_figure(returned):
         entries = {"figure": returned}

@@ -18,11 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from tailrace.case.arguments import arguments_of, hint, plain, typed
 from tailrace.case.scripts import find_analysis, nothing_to_run
-from tailrace.case.values import Name
 from tailrace.core import InputError
 
 from .errors import failure
@@ -95,29 +92,19 @@ def load(word: str, directory: Path = Path(), name: str = "") -> Script:
 
     :param word: as `case.scripts.find_analysis` takes it.
     :param name: the name of its results; by default that of the file without .py.
-    :raises InputError: the file does not exist, does not have exactly one function or class to run, or has a name that
-        results cannot have.
+    :raises InputError: the file does not exist, or does not have exactly one function or class to run.
     :raises AnalysisError: the file fails.
     """
     try:
         path, entry = find_analysis(word, directory)
     except ValueError as error:
         raise InputError(str(error)) from None
-    name = name or _name_of(path)
+    name = name or path.stem
     try:
         module = _run(path)
     except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise failure(f"analysis '{name}'", path, error, "when it was loaded") from error
     return Script(name, path, _entry(module, path, entry))
-
-
-def _name_of(path: Path) -> str:
-    """The name of the results of a file, by the rule for names in a case."""
-    try:
-        return str(TypeAdapter(Name).validate_python(path.stem))
-    except ValidationError as error:
-        said = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(f"{path}: its name without .py {said}; rename the file") from None
 
 
 def _run(path: Path) -> ModuleType:

@@ -168,7 +168,7 @@ class _Script:
                     number,
                     "Open MPI kills its ranks a second after a TERM; use timeout ... tailrace run -n RANKS",
                 )
-            if starter == "srun":
+            if starter == "srun" and _signal(before) in ("TERM", "SIGTERM", "15"):
                 yield Remark(
                     "error", number, "srun kills its ranks at a TERM; leave out timeout, add #SBATCH --signal=USR1@300"
                 )
@@ -285,6 +285,11 @@ def _values(words: list[str], *names: str) -> list[str]:
             elif word.startswith(f"{name}=") or (len(name) == 2 and word.startswith(name) and word[2:].isdigit()):
                 found.append(word[len(name) :].removeprefix("="))
     return found
+
+
+def _signal(words: list[str]) -> str:
+    """The signal that timeout sends."""
+    return _value(words[words.index("timeout") + 1 :], "--signal", "-s") or "TERM"
 
 
 def _limit(words: list[str]) -> int | None:

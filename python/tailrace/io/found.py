@@ -39,9 +39,10 @@ def of_table(path: Path) -> Iterator[ExistingResult]:
         return
 
 
-def of_series(path: Path) -> Iterator[ExistingResult]:
+def of_series(path: Path, *, guarded: bool = True) -> Iterator[ExistingResult]:
     """The series at a path, if it has a step.
 
+    :param guarded: a file of which nothing says that it is whole is first read in a process of its own: all of it.
     :raises IoError: a program is replacing it.
     """
     finish_replacing(str(path))  # what a killed program began to replace is a result
@@ -49,7 +50,7 @@ def of_series(path: Path) -> Iterator[ExistingResult]:
         engine = engine_at(str(path))
         if not engine or (ENGINES[engine].one_file and is_foreign_file(str(path))):
             return
-        with series.open(path, "r", guard=not guard.vouched(path, engine)) as stored:
+        with series.open(path, "r", guard=guarded and not guard.vouched(path, engine)) as stored:
             if not len(stored) and not stored.verify():
                 return
             files = [Path(file) for file in stored.files]

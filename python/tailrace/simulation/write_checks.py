@@ -158,7 +158,7 @@ def _of_another_run(paths: Iterable[str], listed: set[str], run: str) -> list[st
     """
     foreign = []
     for path in paths if run else ():
-        for one in of_table(Path(path)) if path.endswith(".csv") else of_series(Path(path)):
+        for one in of_table(Path(path)) if path.endswith(".csv") else of_series(Path(path), guarded=False):
             if one.files is not None and one.run != run and (one.run or path not in listed):
                 foreign.append(path)
     return foreign

@@ -21,18 +21,29 @@ if TYPE_CHECKING:
 _SAME = 1e-6  # relative; some files have the places in single precision
 
 
-def refuse_another_grid(path: str | PathLike[str], engine: str | None, grid: UniformGrid, comm: MPI.Comm) -> None:
-    """Refuse a grid that is not that of the steps that a series has: it would be that of all of them. Collective.
+def refuse_another_grid(
+    path: str | PathLike[str],
+    engine: str | None,
+    grid: UniformGrid,
+    comm: MPI.Comm,
+    *,
+    rewind_to: int | None,
+    guard: bool,
+) -> None:
+    """Refuse a grid that is not that of the steps that a series keeps: it would be that of all of them. Collective.
 
+    :param rewind_to: the last index that is kept; None: all are.
+    :param guard: see `tailrace.open`.
     :raises InputError: the grids differ; the message tells in what.
     """
-    on_root(comm, lambda: _refuse(fspath(path), engine, grid))
+    on_root(comm, lambda: _refuse(fspath(path), engine, grid, rewind_to, guard))
 
 
-def _refuse(path: str, engine: str | None, grid: UniformGrid) -> None:
+def _refuse(path: str, engine: str | None, grid: UniformGrid, rewind_to: int | None, guard: bool) -> None:
     try:
-        with array_series.open(path, engine=engine) as stored:
-            known, attributes, count = stored.grid, stored.attributes, len(stored)
+        with array_series.open(path, engine=engine, guard=guard) as stored:
+            known, attributes = stored.grid, stored.attributes
+            count = sum(1 for step in stored.steps if rewind_to is None or step.index <= rewind_to)
     except (InputError, IoError):  # there is no series yet, or who opens it to append tells what is wrong
         return
     if count == 0:

@@ -155,12 +155,12 @@ def open(
         raise InputError(f"grid = {grid!r}: a series is written with a UniformGrid or a StretchedGrid")
     if grid is not None and grid.boundaries is not None and _has_law(grid):
         grid.checked()
-    if mode == "a" and grid is not None and not is_stream(fspath(path)):
+    if mode == "a" and grid is not None and not _streams(path, engine):
         if comm is None:
             from mpi4py import MPI
 
             comm = MPI.COMM_WORLD
-        refuse_another_grid(path, engine, grid, comm)
+        refuse_another_grid(path, engine, grid, comm, rewind_to=rewind_to, guard=guard)
     series = Series(
         *connect(
             path, mode, comm=comm, engine=engine, parameters=parameters, grid=grid, precision=precision,
@@ -169,6 +169,10 @@ def open(
     )  # fmt: skip
     _tell_box(series, grid)
     return series
+
+
+def _streams(path: str | PathLike[str], engine: str | None) -> bool:
+    return is_stream(fspath(path)) or (engine in ENGINES and ENGINES[str(engine)].streams)
 
 
 def _has_law(grid: UniformGrid) -> bool:

@@ -129,9 +129,9 @@ class Series(SeriesOf[StoredStep]):
     def _missed(self, number: int, stored: ArrayStep) -> list[int]:
         """The indices of steps that are lost: those a stream reports, and gaps in the rhythm of the writer.
 
-        A run leaves no step out of its files. Their rhythm is that of its last part: it may change at each resume.
+        A run leaves no step out of a file. Its rhythm is that of its last part: it may change at each resume.
         """
-        if not self.streaming and self.attributes.get("made_by") == "run":
+        if not self.streaming and self.dataset is None and self.attributes.get("made_by") == "run":
             return []
         lost = set(stored.missed) if self.streaming else set()
         every = int(self.attributes.get("every", 0))

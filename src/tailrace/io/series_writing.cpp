@@ -88,10 +88,10 @@ Type Series::Implementation::stored_type(const std::string &name, Type type, con
                                  name_of(type)));
   const bool loses_digits = before.type == Type::float32 && type != before.type && size_of(type) >= 4;
   if (loses_digits && !before.given && !precision_)
-    throw InputError(
-        fmt::format("{}: '{}' was float32 before and is now {}, whose digits would be lost. To fix this, give "
-                    "float32, or open the series with the precision in which it is to be stored",
-                    path_, name, name_of(type)));
+    throw InputError(fmt::format(
+        "{}: '{}' was float32 before and is now {}, whose digits would be lost. To fix this, give "
+        "float32, or say before the first step that float32 is stored: by the precision of the series, or by declare",
+        path_, name, name_of(type)));
   return before.type;
 }
 

@@ -95,6 +95,7 @@ def test_what_is_no_script(place):
         ("small.toml $resume", "\\\n  small.toml \\\n  $resume"),
         ("small.toml", '"$CASE.toml"'),
         ("--nodes=1\n#SBATCH --ntasks-per-node=8", "--ntasks=8"),
+        ("srun tailrace", "timeout --preserve-status --signal=USR1 42000 srun tailrace"),
         ("--nodes=1\n#SBATCH --ntasks-per-node=8\n#SBATCH --time=12:00:00", "-N1 -n8 -t12:00:00"),
     ],
 )

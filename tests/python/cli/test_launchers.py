@@ -81,13 +81,19 @@ def test_which_launcher_is_taken(monkeypatch, tmp_path):
     assert "--exact" not in command and "--exact" in found.command(8, ["run"], alone=False)[0]
 
 
-def test_two_jobs_of_one_allocation():
+def test_two_jobs_of_one_allocation(monkeypatch):
     """They share each node, and the second one does not wait until the first has ended."""
+    for name in [name for name in os.environ if "mapping_policy" in name]:
+        monkeypatch.delenv(name)
     alone, _ = Launcher(("mpiexec",), "open mpi").command(2, ["run"])
     command, environment = Launcher(("mpiexec",), "open mpi").command(2, ["run"], alone=False)
     assert "--map-by" not in alone and command[command.index("--map-by") + 1] == "node"
     assert command[command.index("--rank-by") + 1] == "slot", "neighbours stay on a node"
     assert environment["SLURM_OVERLAP"] == "1"
+    placed, _ = Launcher(("mpiexec", "--map-by", "numa"), "open mpi").command(2, ["run"], alone=False)
+    assert placed.count("--map-by") == 1, "as the user wants it"
+    monkeypatch.setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+    assert "--map-by" not in Launcher(("mpiexec",), "open mpi").command(2, ["run"], alone=False)[0]
 
 
 def test_the_mpich_of_intel_hands_signals_on(monkeypatch):

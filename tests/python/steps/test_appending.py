@@ -57,6 +57,14 @@ def test_the_same_grid_goes_on(stored):
         assert len(series) == 4 and series.grid.boundaries == PERIODIC
 
 
+def test_only_the_steps_that_are_kept_count(stored):
+    path, how = stored
+    with tr.open(path, "a", grid=grid(boundaries=WALLS), rewind_to=-1, **how) as out:
+        out.write_step(0.0, f=values())
+    with tr.open(path) as series:
+        assert len(series) == 1
+
+
 def test_a_stretching_is_kept(tmp_path):
     def walls(beta):
         return tr.StretchedGrid(

@@ -61,9 +61,11 @@ class Launcher:
         if self.kind == "open mpi":
             if os.geteuid() == 0:  # in a container, programs usually run as root
                 environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-            if not alone:
-                # Otherwise both mpiexec would bind their ranks to the same first cores, and fill the same first nodes.
-                options += ["--bind-to", "none", "--map-by", "node", "--rank-by", "slot"]
+            if not alone:  # otherwise both mpiexec would bind their ranks to the same first cores
+                options += ["--bind-to", "none"]
+                # And fill the same first nodes, where the user does not say how they are placed.
+                if len(self.words) == 1 and not any("mapping_policy" in name for name in environment):
+                    options += ["--map-by", "node", "--rank-by", "slot"]
                 # Under Slurm they start their daemons by srun, and the second one would wait until the first has ended.
                 environment.setdefault("SLURM_OVERLAP", "1")
             # Under a scheduler, the number of slots comes from its nodes, and the scheduler refuses too many ranks.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 # Environment variables of launchers: Open MPI; MPICH, PALS and Flux, which all speak PMI.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 # srun starts ranks by PMIx, or on a Cray as PALS does, and neither says how many there are. Slurm itself does, but in a
-# shell that srun has opened too: its number counts only beside a rank, and if there are several. One rank of PMI in a
-# step of one is such a shell, or a program that computes alone, which is the same.
+# shell that srun has opened too: its number counts only beside a rank, and if there are several. Where
+# PMI and Slurm both tell one rank, nothing was started in parallel.
 _STEP_SIZE = "SLURM_STEP_NUM_TASKS"
 _STEP_RANKS = ("PMIX_RANK", "PALS_RANKID")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", *_STEP_RANKS)
