@@ -350,6 +350,8 @@ class ResultSink:
                 draw(self._directory, self.name, index, figures, title=self._title, made_by=self._provenance["made_by"])
             except (InputError, IoError) as caught:
                 error = caught
+            except Exception as caught:  # the others must not wait for this rank
+                error = IoError(f"cannot draw the figures of step {index}: {type(caught).__name__}: {caught}")
         if error := self._comm.bcast(error, root=leader):
             raise error
 
