@@ -31,7 +31,7 @@ def kept_overrides(case: Case, given: Sequence[str]) -> tuple[list[str], list[st
 
 
 def _in_its_block(text: str, before: Mapping[str, Any], case: Case) -> str | None:
-    """The same for the block of that name, which may have another number now; None if there is none."""
+    """The same with the present number of the block that it is for; None if the case no longer has this block."""
     found = re.match(r"(\w+)\[(\d+)\](.*)", text, re.DOTALL)
     if found is None:
         return text

@@ -42,7 +42,7 @@ def of_table(path: Path) -> Iterator[ExistingResult]:
 def of_series(path: Path, *, guarded: bool = True) -> Iterator[ExistingResult]:
     """The series at a path, if it has a step.
 
-    :param guarded: a file of which nothing says that it is whole is first read in a process of its own: all of it.
+    :param guarded: read all of a file in another process first, unless its checksums say that it is not damaged.
     :raises IoError: a program is replacing it.
     """
     finish_replacing(str(path))  # what a killed program began to replace is a result
