@@ -81,6 +81,16 @@ def test_which_launcher_is_taken(monkeypatch, tmp_path):
     assert "--exact" not in command and "--exact" in found.command(8, ["run"], alone=False)[0]
 
 
+def test_two_steps_of_slurm_share_the_memory_of_their_job():
+    """A step takes all memory that the job has asked for, and the next one waits, unless each says 0."""
+    command, _ = Launcher(("srun",), "srun").command(2, ["run"], alone=False)
+    assert command[command.index("--exact") + 1] == "--mem=0"
+    for words in (("srun", "--mem-per-cpu=500"), ("srun", "--mem", "2G")):
+        command, _ = Launcher(words, "srun").command(2, ["run"], alone=False)
+        assert "--mem=0" not in command, "as the user wants it"
+    assert "--mem=0" not in Launcher(("srun",), "srun").command(2, ["run"])[0]
+
+
 def test_two_jobs_of_one_allocation(monkeypatch):
     """They share each node, and the second one does not wait until the first has ended."""
     for name in [name for name in os.environ if "mapping_policy" in name]:
@@ -90,6 +100,7 @@ def test_two_jobs_of_one_allocation(monkeypatch):
     assert "--map-by" not in alone and command[command.index("--map-by") + 1] == "node"
     assert command[command.index("--rank-by") + 1] == "slot", "neighbours stay on a node"
     assert environment["SLURM_OVERLAP"] == "1"
+    assert Launcher(("mpiexec",), "mpich").command(2, ["run"], alone=False)[1]["SLURM_OVERLAP"] == "1"
     placed, _ = Launcher(("mpiexec", "--map-by", "numa"), "open mpi").command(2, ["run"], alone=False)
     assert placed.count("--map-by") == 1, "as the user wants it"
     monkeypatch.setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")

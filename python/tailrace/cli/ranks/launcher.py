@@ -58,6 +58,9 @@ class Launcher:
         :param alone: whether no other job uses these processors.
         """
         environment, options = dict(os.environ), list[str]()
+        if not alone and self.kind != "srun":
+            # Under Slurm they start their daemons by srun, and the second one would wait until the first has ended.
+            environment.setdefault("SLURM_OVERLAP", "1")
         if self.kind == "open mpi":
             if os.geteuid() == 0:  # in a container, programs usually run as root
                 environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -66,8 +69,6 @@ class Launcher:
                 # And fill the same first nodes, where the user does not say how they are placed.
                 if len(self.words) == 1 and not any("mapping_policy" in name for name in environment):
                     options += ["--map-by", "node", "--rank-by", "slot"]
-                # Under Slurm they start their daemons by srun, and the second one would wait until the first has ended.
-                environment.setdefault("SLURM_OVERLAP", "1")
             # Under a scheduler, the number of slots comes from its nodes, and the scheduler refuses too many ranks.
             if ranks > physical_cores() and not any(name in os.environ for name in _SCHEDULERS):
                 options.append("--oversubscribe")
@@ -78,6 +79,8 @@ class Launcher:
         elif self.kind == "srun":
             if not alone:  # otherwise the first would take all processors of the allocation, and the second would wait
                 options.append("--exact")
+                if not any(word.startswith("--mem") for word in self.words):
+                    options.append("--mem=0")  # the memory of the job is for both, not for the first
             options += ["sh", "-c", f'{_NOT_YET}exec "$@"', "sh"]
         program = [sys.executable, "-m", "tailrace.cli", *arguments]
         return [*self.words, "-n", str(ranks), *options, *program], environment
