@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from functools import cache
 
 from mpi4py import MPI
@@ -17,6 +18,14 @@ _DISPLAY = ("DISPLAY", "XAUTHORITY")
 
 def is_there() -> bool:
     return all(map(shutil.which, ("pvbatch", "pvpython", "Xvfb")))
+
+
+@cache
+def version() -> tuple[int, int]:
+    """That of the ParaView that is there."""
+    told = subprocess.run(["pvbatch", "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    major, minor = told.split("version ")[1].split(".")[:2]
+    return int(major), int(minor)
 
 
 @cache

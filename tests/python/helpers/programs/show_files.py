@@ -13,7 +13,8 @@ import sys
 def by_paraview(path):
     from paraview import simple
 
-    source = simple.OpenDataFile(path)
+    # of two readers for BP, of which the program asks its user for one; it opens the other by itself
+    source = simple.ADIOS2VTXReader(FileName=path) if path.endswith((".bp", ".bp4")) else simple.OpenDataFile(path)
     source.UpdatePipeline()
     times = getattr(source, "TimestepValues", None)
     for time in [times] if isinstance(times, float) else list(times or [None]):
