@@ -15,7 +15,7 @@ from .case_block import checkpoint_block, environment_line, output_block
 from .choice import WHY, preference
 from .interval import HOUR, interval_of
 from .load import Durability, Load
-from .model import Prediction, predict
+from .model import START_OPENS, Prediction, predict, start_seconds
 from .pattern import pattern_of
 from .profile import Profile
 from .question import AdviceError, Question
@@ -149,8 +149,7 @@ def _reasons(
         )
     thing = "A checkpoint" if question.purpose == "checkpoint" else "A step"
     seconds = row.prediction.seconds
-    took = duration(seconds) if seconds >= 60 else f"{seconds:.2g} s"
-    return first, second, f"{thing} of {size(load.bytes)} ({question.words()}) costs {took}."
+    return first, second, f"{thing} of {size(load.bytes)} ({question.words()}) costs {_seconds(seconds)}."
 
 
 def _notes(profile: Profile, question: Question, load: Load) -> tuple[str, ...]:
@@ -162,4 +161,14 @@ def _notes(profile: Profile, question: Question, load: Load) -> tuple[str, ...]:
         notes.append("into the page cache: the disk has the bytes later")
     if question.purpose == "checkpoint":
         notes.append("checkpoints of `tailrace run` are written by raw; the choice is between its strategies")
+    if profile.file_system != "local":
+        notes.append(
+            f"before the run, each rank opens {START_OPENS} files of Python and its packages: "
+            f"{_seconds(start_seconds(profile, load.ranks))} of the metadata server, if they are on this file system; "
+            "`tailrace pack` makes them one file, which each node reads once"
+        )
     return tuple(notes)
+
+
+def _seconds(seconds: float) -> str:
+    return duration(seconds) if seconds >= 60 else f"{seconds:.2g} s"

@@ -20,6 +20,8 @@ from .profile import Profile
 # Collective calls of a step, and more for each variable; about the numbers in docs/io/cost.md.
 CALLS, CALLS_PER_VARIABLE = 6, 4
 MESSAGE_GIB = 4 * 2**20 / GIB  # blocks are sent in messages of 4 MiB
+# Files that a rank opens, and names that it looks at, to load Python, MPI and the modules of a run.
+START_OPENS, START_LOOKS = 870, 2200
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ def predict(
     pattern = pattern_of(engine, parameters or {}, load, profile, stripes)
     found = predict_pattern(profile, load, pattern, engine, stripes)
     return replace(found, bound=_bound(profile, load, pattern, stripes))
+
+
+def start_seconds(profile: Profile, ranks: int) -> float:
+    """Seconds in which the metadata server answers the start of a run: each rank opens its files, and a node keeps what
+    it has learnt of names."""
+    return (ranks * START_OPENS + profile.nodes(ranks) * START_LOOKS) / profile.opens_per_second
 
 
 def stripes_of(profile: Profile, stripes: int | None) -> int:

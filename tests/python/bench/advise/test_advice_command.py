@@ -17,6 +17,7 @@ from tailrace.bench.advise.profile import load_profile
 from tailrace.bench.advise.question import Question
 from tailrace.case import templates
 from tailrace.cli.advise import advise as command
+from tailrace.text import duration
 
 OUTPUT, CHECKPOINT = Question("output"), Question("checkpoint")
 
@@ -146,9 +147,12 @@ def test_the_command_predicts(run, tmp_path):
     assert found.exit_code == 0
     assert " ".join(found.stdout.splitlines()[0].split()) == "engine stripes GiB/s four of five draws s limited by"
     assert "bp5 is predicted to write" in found.stdout
+    start = (131072 * 870 + 1024 * 2200) / 100000  # files and names over the opens of archer2.toml
+    assert f"each rank opens 870 files of Python and its packages: {duration(start)} of" in found.stderr
     assert loads(found.stdout.partition("In the case file:\n\n")[2], tmp_path).output[0].engine == "bp5"
     one = run("--machine", "archer2.toml", "--ranks", 2048, "--state", "64GiB", "--stripes", 1).stdout
     assert "hdf5 collective        1" in one
+    assert "opens 870 files" not in run("--machine", "laptop", "--ranks", 4, "--state", "1GiB").stderr
 
 
 def test_the_command_fits_a_profile_that_it_predicts_from(run, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from helpers.harness import mpi_run
 from helpers.harness.engines import ENGINES
 from tailrace.bench.advise.load import Load
+from tailrace.bench.advise.model import START_LOOKS, START_OPENS
 from tailrace.bench.advise.pattern import ADIOS2_ROW, pattern_of
 from tailrace.bench.advise.profile import load_profile
 from tailrace.core import engine_traits
@@ -58,3 +59,18 @@ def test_opens_and_descriptions_are_as_counted(counting, tmp_path, label):
         assert row == pytest.approx(pattern.row, rel=0.1)
     else:  # its metadata depend on names and types
         assert row == pytest.approx(pattern.row, rel=0.4)
+
+
+def test_the_start_of_a_rank_is_as_counted(counting, tmp_path):
+    """MPI opens some files of the machine beside; versions of Python and its packages differ."""
+    module, library = counting
+    command = [
+        *mpi_run.mpiexec(2), "env", f"LD_PRELOAD={library}", sys.executable, "-m", "mpi4py",
+        SCALE / "ranks_program.py", tmp_path, "start",
+    ]  # fmt: skip
+    done = mpi_run.finish(mpi_run.start(command, tmp_path), limit=60)
+    assert done.code == 0, done.text
+    (counts,) = [json.loads(line) for line in done.out.splitlines() if '"start"' in line]
+    total = dict(zip(module.NAMES, counts["sum"], strict=True))
+    assert 0.9 * START_OPENS <= total["opens"] / 2 <= 1.4 * START_OPENS
+    assert total["looks"] / 2 == pytest.approx(START_LOOKS, rel=0.4)
