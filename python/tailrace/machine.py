@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -55,6 +56,37 @@ def memory() -> tuple[int, int] | None:
     if "MemTotal" not in sizes:
         return None
     return sizes["MemTotal"], sizes.get("MemAvailable", sizes["MemTotal"])
+
+
+def usable_memory(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes of memory that this process and others of its job on this machine can use together.
+
+    It is the memory of the machine, or the least that a control group above them allows, such as that of a container or
+    of a job of a batch system.
+    """
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in _memory_limits(groups, root):
+        try:
+            found.append(int(limit.read_text(encoding="ascii")))
+        except (OSError, ValueError):  # a group of another container, or one without a limit ("max")
+            continue
+    return min(found)
+
+
+def _memory_limits(groups: Path, root: Path) -> Iterator[Path]:
+    """The files that hold the limits of the control groups of this process, which may be of version 1 or 2."""
+    kinds = {"": root / "memory.max", "memory": root / "memory" / "memory.limit_in_bytes"}
+    yield from kinds.values()
+    try:
+        lines = groups.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, name = line.split(":", 2)
+        for top in (kinds[one] for one in controllers.split(",") if one in kinds):
+            parts = Path(name).parts[1:]
+            if ".." not in parts:  # which is above what this process sees
+                yield from (top.parent.joinpath(*parts[: n + 1], top.name) for n in range(len(parts)))
 
 
 def file_system(directory: Path, mounts: Path = Path("/proc/mounts")) -> str:

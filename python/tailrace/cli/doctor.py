@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from tailrace.catalyst.packages import INSTALL, packages
-from tailrace.machine import file_system, memory, physical_cores
+from tailrace.machine import file_system, memory, physical_cores, usable_memory
 from tailrace.text import size, visible
 
 from .ranks import launcher, started
@@ -244,10 +244,11 @@ def _processor() -> list[Finding]:
     findings = [Finding("cores", f"{physical_cores()} ({usable} hardware threads usable here)")]
     room = memory()
     if room:
-        total, free = room
+        (total, free), usable = room, usable_memory()
         # A run in double precision needs about thirty doubles per point.
-        points = int((free / (30 * 8)) ** (1 / 3))
-        findings.append(Finding("memory", f"{size(total)}, {size(free)} free: room for about {points}^3 points"))
+        points = int((min(free, usable) / (30 * 8)) ** (1 / 3))
+        limit = f", of which this job can use {size(usable)}" if usable < total else ""
+        findings.append(Finding("memory", f"{size(total)}, {size(free)} free{limit}: room for about {points}^3 points"))
     return findings
 
 

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.core import InputError
+from tailrace.machine import usable_memory
 from tailrace.parallel import agree
 from tailrace.text import size
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-
-
-def machine_memory() -> int:
-    """Bytes of memory that the programs of this machine can use, or of this container. Local."""
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for limit in _LIMITS:
-        try:
-            found.append(int(limit.read_text(encoding="ascii")))
-        except (OSError, ValueError):  # no container, or one without a limit ("max")
-            continue
-    return min(found)
 
 
 def check_memory(nodes: tuple[int, int, int], bytes_per_node: int, comm: MPI.Comm) -> None:
@@ -43,12 +29,12 @@ def check_memory(nodes: tuple[int, int, int], bytes_per_node: int, comm: MPI.Com
     each = -(-all_bytes // comm.size)
 
     def check() -> None:
-        there = machine_memory()
+        there = usable_memory()
         if each * neighbours > there:
             fits = -(-all_bytes * neighbours // there)
             raise InputError(
                 f"{x} x {y} x {z} points need at least {size(all_bytes)} of memory, {size(each)} on each of the "
-                f"{comm.size} ranks; {neighbours} of them are on a machine with {size(there)}. With as many on each "
+                f"{comm.size} ranks; {neighbours} of them are on a machine where they can use {size(there)}. With as many on each "
                 f"machine, they would fit on {fits} ranks at the earliest; or use fewer points"
             )
 
