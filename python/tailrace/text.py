@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
@@ -77,6 +77,11 @@ def named(work: Callable[..., object]) -> tuple[str, Path]:
     except TypeError:  # an object with __call__, or a function of C
         path = getattr(inspect.getmodule(type(inner)), "__file__", None) or "Python"
     return getattr(inner, "__name__", type(inner).__name__), Path(path)
+
+
+def names_of(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Names as a tuple. One alone may be given as it is; a string is no list of letters."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -17,6 +17,7 @@ from tailrace.core import InputError
 from tailrace.grids import Triple, triple
 from tailrace.io.placement import Box
 from tailrace.parallel import agree
+from tailrace.text import names_of
 
 from .request import ConversionRequest, Converted
 from .selection import Precision, Selection, Slices
@@ -34,7 +35,7 @@ def convert(
     *,
     comm: MPI.Comm | None = None,
     steps: slice | None = None,
-    variables: Sequence[str] | None = None,
+    variables: str | Sequence[str] | None = None,
     box: Box | Slices | None = None,
     coarsen: Triple = (1, 1, 1),
     precision: Precision | None = None,
@@ -58,7 +59,7 @@ def convert(
     :param target: a new path; nothing is replaced.
     :param comm: the ranks that take part, by default all ranks (COMM_WORLD).
     :param steps: positions of stored steps, as slice(0, 10, 2).
-    :param variables: names of the variables to convert, by default all. Attributes of the others are left out.
+    :param variables: names of the variables to convert, or one name; by default all. Attributes of the others are left out.
     :param box: the points to keep, in x, y, z: a Box, or three slices. It selects from arrays on the points of the
         grid.
     :param coarsen: keep every n-th point in x, y, z.
@@ -93,7 +94,7 @@ def convert(
         comm,
         lambda: Selection(
             slice(None) if steps is None else steps,
-            None if variables is None else tuple(variables),
+            None if variables is None else names_of(variables),
             _slices(box),
             triple(coarsen),
             precision,

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import InputError, add_products, add_sample
 from tailrace.parallel import agree
+from tailrace.text import names_of
 
 from .averages import average, join_parts, kept_directions
 from .field import Field, check_real, same_points
@@ -37,7 +38,7 @@ _VELOCITY = ("ux", "uy", "uz")
 class Statistics:
     """Running means and covariances of several fields.
 
-    :param names: names of the fields.
+    :param names: names of the fields, or one name.
     :param axes: directions to average over, as "xz"; "" for none.
     :raises InputError: `names` is empty or has a name twice, or a direction does not exist.
 
@@ -51,9 +52,9 @@ class Statistics:
     (array([1., 1., 1.]), array([0.5, 0.5, 0.5]))
     """
 
-    def __init__(self, names: Sequence[str] = _VELOCITY, axes: str = "") -> None:
-        self.names = tuple(names)
-        if isinstance(names, str) or not self.names or len(set(self.names)) < len(self.names):
+    def __init__(self, names: str | Sequence[str] = _VELOCITY, axes: str = "") -> None:
+        self.names = names_of(names)
+        if not self.names or len(set(self.names)) < len(self.names):
             raise InputError(f"names of statistics: expected some, all different, found {names!r}")
         self.axes = "".join(sorted(axis_names(axes))) if axes else ""
         self.weight = 0.0

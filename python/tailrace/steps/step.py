@@ -16,7 +16,7 @@ from tailrace.fields.vector import Vector
 from tailrace.grids import UniformGrid, triple
 from tailrace.io.placement import Block
 from tailrace.notebook import card
-from tailrace.text import visible
+from tailrace.text import names_of, visible
 
 if TYPE_CHECKING:
     import xarray
@@ -254,15 +254,15 @@ class Step:
         return f"step {self.index} has no field '{name}'; {hint} has {', '.join(self.names) or 'none'}"
 
     # ---- export ------------------------------------------------------------------------------------------------------
-    def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
+    def to_xarray(self, names: str | Sequence[str] | None = None) -> xarray.Dataset:
         """This rank's part of the fields as an xarray.Dataset with coordinates z, y, x, time and step. Collective.
 
-        :param names: fields on the grid; by default all.
+        :param names: fields on the grid, or one; by default all.
         :raises InputError: a name is not known, or its field is not on the grid.
         """
         import xarray
 
-        chosen = self.names if names is None else names
+        chosen = self.names if names is None else names_of(names)
         fields = {name: self._on_grid(name).to_xarray() for name in chosen}
         return xarray.Dataset(fields, {"time": self.time, "step": self.index}, _plain(self.attributes))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tailrace.fields.field import Field
 from tailrace.fields.vector import Vector
 from tailrace.files.case_parts import attributes_at
+from tailrace.text import names_of
 
 from .step import Step
 from .stored_field import StoredField
@@ -238,20 +239,23 @@ class StoredStep(Step):
             theirs = self._on_the_grid.get(name, name)
         return self._stored.read(theirs, box, dtype=dtype)
 
-    def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
+    def to_xarray(self, names: str | Sequence[str] | None = None) -> xarray.Dataset:
         """The step as an xarray.Dataset: from a file all that it has, read when it is used. Collective in a stream.
 
-        :param names: variables; by default all.
+        :param names: variables, or one; by default all.
         :raises InputError: there is none of that name.
         """
         if self._series is None or self.comm.size > 1:
             return super().to_xarray(list(self._on_the_grid) if names is None else names)
         whole = self._series.to_xarray()
         at = int((whole["step"].values == self.index).nonzero()[0][0])
-        for name in names or ():
+        if names is None:
+            return whole.isel(time=at)
+        chosen = names_of(names)
+        for name in chosen:
             if name not in whole:
                 self._check_name(name)
-        return whole.isel(time=at) if names is None else whole[list(names)].isel(time=at)
+        return whole[list(chosen)].isel(time=at)
 
 
 def _step_of(series: Whole, position: int, parameters: dict[str, Any]) -> StoredStep:

@@ -217,6 +217,8 @@ def test_precision(tmp_path: Path, stored: Path) -> None:
         tr.convert(stored, tmp_path / "out", precision="float32")
     assert not (tmp_path / "out.partial").exists()
     tr.convert(stored, tmp_path / "out", precision="float64", variables=["single", "count"])
+    tr.convert(stored, tmp_path / "one", variables="single")
+    assert set(tr.open(tmp_path / "one")[0].variables) == {"single"}, "a name is no list of letters"
     with series.open(tmp_path / "out") as found:
         assert found[1]["single"].tobytes() == values(51, dtype="float32").astype("float64").tobytes()
         assert found[1]["count"].dtype == np.int64

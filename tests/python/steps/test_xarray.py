@@ -152,8 +152,11 @@ def test_series_and_steps_to_xarray(path):
             xr.testing.assert_identical(whole["ux"].isel(time=1).compute(), series[1].to_xarray()["ux"].compute())
         only = series[2].to_xarray(["uz", "energy"])
         assert set(only.data_vars) == {"uz", "energy"} and only["energy"] == 0.2 and only["step"] == 20
-        with pytest.raises(tr.InputError, match="no field 'u'"):
-            series[2].to_xarray(["u"])
+        assert set(series[2].to_xarray("uz").data_vars) == {"uz"}, "a name is no list of letters"
+        assert set(tr.Step.to_xarray(series[2], "uz").data_vars) == {"uz"}, "as inside a simulation"
+        for wrong in (["u"], "u"):
+            with pytest.raises(tr.InputError, match="no field 'u'"):
+                series[2].to_xarray(wrong)
     with tr.open(path.with_name("new.h5"), "w") as out, pytest.raises(tr.InputError, match="open to write"):
         out.to_xarray()
 
