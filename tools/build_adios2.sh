@@ -17,7 +17,8 @@ cache=${TAILRACE_CACHE:-$HOME/.cache/tailrace}
 
 options=(
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib
-  "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" # -O2 takes a third longer and writes no faster
+  # -O2 takes a third longer and writes no faster
+  "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
   -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=OFF -DADIOS2_BUILD_EXAMPLES=OFF
   -DADIOS2_INSTALL_GENERATE_CONFIG=OFF # a script that gives options of the compiler, which takes seconds to make
   # Use a different library suffix: the serial adios2 wheel has the same sonames and may be in the same Python process.

@@ -39,7 +39,11 @@ stop_ticker() {
   [ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
   ticker=
 }
-trap stop_ticker EXIT
+stop_all() {
+  stop_ticker
+  [ -z "${packages_process:-}" ] || kill "$packages_process" 2>/dev/null || true
+}
+trap stop_all EXIT
 
 run() { # name, command...: run the command with its output in the log, and print the time that it took
   local name=$1 start=$SECONDS status=0
@@ -107,6 +111,36 @@ fi
   fail ".venv has $("$python" --version); Tailrace needs 3.11 or newer. To fix this, remove .venv and set PYTHON"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
+# ---- Python packages -------------------------------------------------------------------------------------------------
+# A file in .venv stores the hash of what declares them. They are installed while ADIOS2 is configured and compiled, of
+# which the first part keeps one processor busy only.
+declared=$(sha256sum <pyproject.toml)
+packages_log=build/packages.log
+packages_process=
+start_packages() {
+  local requirements
+  mapfile -t requirements < <("$python" - <<'EOF'
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    declared = tomllib.load(file)
+project = declared["project"]
+print(*declared["build-system"]["requires"], *project["dependencies"], sep="\n")
+extras = project["optional-dependencies"]
+print(*(name for extra in extras if extra != "docs" for name in extras[extra]), sep="\n")
+EOF
+  )
+  "$python" -m pip install "${requirements[@]}" >"$packages_log" 2>&1 &
+  packages_process=$!
+}
+finish_packages() {
+  local status=0
+  wait "$packages_process" || status=$?
+  packages_process=
+  cat "$packages_log"
+  return $status
+}
+[ "$(cat .venv/tailrace-dependencies 2>/dev/null)" = "$declared" ] || start_packages
+
 # ---- ADIOS2 ----------------------------------------------------------------------------------------------------------
 # If the user names an ADIOS2, CMake finds it later. Otherwise this script builds ADIOS2 once.
 have_adios2() {
@@ -126,9 +160,13 @@ if ! have_adios2; then
   adios2=(--config-settings=cmake.define.ADIOS2_DIR="$ADIOS2_ROOT/lib/cmake/adios2")
 fi
 
+if [ -n "$packages_process" ]; then
+  run "Python packages" finish_packages
+  echo "$declared" >.venv/tailrace-dependencies
+fi
+
 # ---- this package ----------------------------------------------------------------------------------------------------
-# Two files in .venv store hashes: of the dependencies, and of all files from which the installed package was built.
-declared=$(sha256sum <pyproject.toml)
+# A file in .venv stores the hash of all files from which the installed package was built.
 sources=(CMakeLists.txt cmake src bindings)
 [ ${#editable[@]} -gt 0 ] || sources+=(python)
 arch=${TAILRACE_ARCH:-native}
@@ -153,20 +191,6 @@ state=$({
   find "${sources[@]}" -type f ! -path '*/__pycache__/*' ! -name _core.pyi -print0 | sort -z | xargs -0 sha256sum
 } | sha256sum)
 
-if [ "$(cat .venv/tailrace-dependencies 2>/dev/null)" != "$declared" ]; then
-  mapfile -t requirements < <("$python" - <<'EOF'
-import tomllib
-with open("pyproject.toml", "rb") as file:
-    declared = tomllib.load(file)
-project = declared["project"]
-print(*declared["build-system"]["requires"], *project["dependencies"], sep="\n")
-extras = project["optional-dependencies"]
-print(*(name for extra in extras if extra != "docs" for name in extras[extra]), sep="\n")
-EOF
-  )
-  run "Python packages" "$python" -m pip install "${requirements[@]}"
-  echo "$declared" >.venv/tailrace-dependencies
-fi
 if [ "$(cat .venv/tailrace-sources 2>/dev/null)" != "$state" ]; then
   # Library, extension module and C++ tests use the same build folder. `make test` compiles the tests there.
   run "tailrace: compile and install" "$python" -m pip install --verbose --no-build-isolation --no-deps \
