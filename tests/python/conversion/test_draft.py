@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tailrace as tr
+from helpers.harness import recorded_calls
 from tailrace.conversion.draft import Draft
 from tailrace.core import FileLock
 
@@ -137,3 +140,86 @@ def test_another_request_does_not_go_on(tmp_path: Path):
     with pytest.raises(tr.InputError, match=r"is an unfinished conversion\. Nothing was changed"):
         Draft(tmp_path / "out.h5", REQUEST, resume=False)
     assert contents(tmp_path / "out.h5.partial")["out.h5"] == "made"
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_the_folder_of_the_target_is_made(tmp_path: Path, resume: bool):
+    target = tmp_path / "a" / "b" / "out.h5"
+    for _ in range(2):
+        Draft(target, REQUEST, resume=resume).close()
+    assert target.parent.is_dir() and not target.exists()
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "link to a folder", "link to nothing", "empty folder"])
+def test_only_an_empty_folder_is_no_target(tmp_path: Path, what: str):
+    """Whether it is there before the conversion, comes meanwhile, or comes before the result is placed."""
+    target = tmp_path / "out"
+
+    def make() -> None:
+        if what == "file":
+            target.write_text("mine")
+        elif what.startswith("link"):
+            if what == "link to a folder":
+                (tmp_path / "real").mkdir()
+            target.symlink_to(tmp_path / "real")
+        else:
+            target.mkdir()
+            if what == "folder":
+                (target / "notes").write_text("mine")
+
+    draft = begun(target)
+    make()
+    if what == "empty folder":
+        draft.place()
+        draft.close()
+        assert target.read_text() == "made"
+        return
+    said = "out is there already, and a conversion replaces nothing"
+    with pytest.raises(tr.InputError, match=said):
+        draft.place()
+    draft.note(state="writing")
+    draft.close()
+    with pytest.raises(tr.InputError, match=said):
+        Draft(target, REQUEST, resume=True)
+    draft.discard()
+    with pytest.raises(tr.InputError, match=said):
+        Draft(target, REQUEST, resume=False)
+    assert target.is_symlink() == what.startswith("link") and not (tmp_path / "out.partial").exists()
+
+
+def test_all_of_it_is_on_the_disk_before_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls = recorded_calls.in_python(monkeypatch, "fsync", "rename")
+    dropped: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, *how: dropped.append(how))
+    draft = begun(tmp_path / "out.h5", "out.xmf")
+    assert calls[-1] == ("fsync", draft.directory), "the name of the record"
+    (draft.directory / "more").mkdir()
+    (draft.directory / "more" / "part").write_text("made")
+    calls.clear()
+    draft.sync()
+    below = {draft.directory, *draft.directory.rglob("*")}
+    assert set(calls) == {("fsync", path) for path in below}
+    assert dropped == [(0, 0, os.POSIX_FADV_DONTNEED)] * 4, "each as a whole"
+    draft.place()
+    assert calls[-2:] == [("rename", draft.path), ("fsync", tmp_path)], "the target is the last"
+    draft.close()
+
+
+def test_a_draft_that_is_gone_is_discarded(tmp_path: Path):
+    """Somebody else has removed it: the error that led here is told, and not this one."""
+    draft = begun(tmp_path / "out.h5")
+    draft.discard()
+    draft.discard()
+    draft.close()
+    assert contents(tmp_path) == {}
+
+
+def test_a_new_record_takes_the_place_of_an_earlier_draft(tmp_path: Path):
+    draft = begun(tmp_path / "out.h5", "out.xmf")
+    draft.begin(files=["a"])
+    assert [path.name for path in draft.directory.iterdir()] == [RECORD]
+    assert draft.record == {"tailrace": "conversion", "request": REQUEST, "state": "writing", "files": ["a"]}
+    draft.close()
+    again = Draft(tmp_path / "out.h5", REQUEST, resume=True)
+    assert again.record == draft.record
+    again.close()

@@ -189,3 +189,61 @@ def test_links_are_no_originals(tmp_path):
     for source, files in (("link", ["a"]), ("a", ["a", "link"])):
         with pytest.raises(tr.InputError, match=r"link is a symbolic link, which removes nothing"):
             originals.check_removable([str(tmp_path / one) for one in files], tmp_path / source, tmp_path / "out", [])
+
+
+def test_a_folder_stands_for_all_files_below_it(tmp_path):
+    for name in ("run/b", "run/more/c", "a"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "run/none").mkdir()
+    found = originals.listed([str(tmp_path / "run"), str(tmp_path / "a"), str(tmp_path / "run/b")])
+    paths = [tmp_path / name for name in ("a", "run/b", "run/more/c")]
+    assert found == [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
+
+
+def test_the_right_to_write_a_source_is_given_back_at_once(tmp_path, monkeypatch):
+    """Also while its error is still looked at."""
+    (tmp_path / "a").write_text("old")
+    files = originals.listed([str(tmp_path / "a")])
+    with monkeypatch.context() as change:
+        change.setattr(Path, "unlink", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error", "a")))
+        with pytest.raises(tr.IoError, match="cannot remove a: Input/output error") as caught:
+            originals.remove(files, tmp_path / "source")
+    FileLock(str(tmp_path / "source")).release()
+    assert caught.value.__cause__ is not None
+
+
+def test_originals_stay_where_the_result_is_gone(tmp_path, monkeypatch):
+    interrupted(tmp_path, monkeypatch)
+    (tmp_path / "out.h5").unlink()
+    said = r"out\.h5 is gone since it was made, so no original was removed; remove .*out\.h5\.partial"
+    with pytest.raises(tr.InputError, match=said):
+        tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
+    assert (tmp_path / "in.h5").exists()
+
+
+def test_originals_go_after_an_interruption_between_the_two(tmp_path, monkeypatch):
+    interrupted(tmp_path, monkeypatch)
+    done = tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
+    assert (done.steps, done.removed, done.verified, done.notes) == (1, 2, True, []), "also what describes it to ParaView"
+    assert not (tmp_path / "in.h5").exists() and not (tmp_path / "out.h5.partial").exists()
+
+
+def test_all_of_the_format_of_another_program_may_be_read():
+    dataset = SimpleNamespace(format="odd", left_out=[], notes=[], removable=["a"])
+    originals.check_whole(SimpleNamespace(path="a", dataset=dataset))
+    originals.check_whole(SimpleNamespace(path="a", dataset=None))
+    source = SimpleNamespace(path="a", dataset=None, files=["a", "b"])
+    assert originals.removable(source) == ["a", "b"]
+    source.dataset = dataset
+    assert originals.removable(source) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("now", "how"), [([], "is gone"), ([["a", 1, 2], ["b", 1, 2]], "b is new"), ([["a", 1, 3]], "a has changed")]
+)
+def test_how_a_source_has_changed(now, how):
+    before = [["a", 1, 2]]
+    originals.check_unchanged(before, before, "")
+    with pytest.raises(tr.InputError, match=f"{how} since the conversion began; begin again"):
+        originals.check_unchanged(before, now, "begin again")
