@@ -49,10 +49,10 @@ def seen(shape: tuple[int, int, int], boxes: list[Box]) -> Any:
         ((2, 5, 1), True, 1, 1),
     ],
 )
-def test_ranks_share_the_slowest_direction_that_has_a_layer_for_each(
+def test_the_slowest_direction_with_a_layer_for_each_rank_is_cut(
     shape: tuple[int, int, int], is_list: bool, ranks: int, cut: int
 ):
-    """Of a list they share the rows; where no direction has enough layers, it is the longest."""
+    """Of a list it is the rows; where no direction has enough layers, it is the longest."""
     parts = [part_of(Stored("float64", shape, is_list), ranks, rank) for rank in range(ranks)]
     assert (seen(shape, parts) == 1).all()
     for rank, part in enumerate(parts):
