@@ -79,6 +79,13 @@ def test_attributes_are_compared(tmp_path: Path, other: Any):
         compare(write(tmp_path / "source", STEPS), write(tmp_path / "result", STEPS, other))
 
 
+def test_lists_of_texts_are_no_lists_of_numbers(tmp_path: Path):
+    for one, other in (([1.0, 2.0], ["1.0", "2.0"]), (["1.0", "2.0"], [1.0, 2.0]), ([1.0, 2.0], [1.0])):
+        source = write(tmp_path / f"source-{one}", STEPS, one)
+        with pytest.raises(tr.IoError, match="the attribute reynolds of the result is"):
+            compare(source, write(tmp_path / f"result-{other}", STEPS, other))
+
+
 def test_what_is_equal_is_read_as_a_whole(tmp_path: Path):
     """Numbers that are not a number are equal to themselves, in arrays as in single values."""
     steps = with_second(u=np.where(U == 5, np.nan, U), energy=float("nan"))

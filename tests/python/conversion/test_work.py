@@ -13,6 +13,7 @@ from helpers.programs.conversions import GRID, made_up, table, write_source
 from tailrace.conversion.plan import Plan
 from tailrace.conversion.request import Converted
 from tailrace.conversion.work import _with_ends
+from tailrace.formats import recognise
 from tailrace.io import guard, series
 
 SIZE = 2 * 3 * 4 * 8  # bytes of a variable
@@ -135,22 +136,28 @@ INPUT = (
 )
 
 
-def test_the_folder_of_a_run_is_the_series_in_it(tmp_path: Path):
+def test_the_folder_of_a_run_is_the_series_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Unless the user says that it is one of another program."""
+    monkeypatch.setattr(recognise, "check_in_child", lambda path: None)  # another process takes a second
     run = tmp_path / "run"
     run.mkdir()
     (run / "input.i3d").write_text(INPUT)
     write(run / "data", engine="raw")
+    with series.open(run / "data", "a") as out:
+        out.set_attribute("case", "ours")
     tr.convert(run, tmp_path / "out.h5")
     assert table(tmp_path / "out.h5") == table(run / "data")
+    with series.open(tmp_path / "out.h5") as found:
+        assert found.attributes["case"] == "ours"
     np.zeros(24).tofile(run / "data" / "ux-1.bin")
     tr.convert(run, tmp_path / "theirs.h5", source_format="xcompact3d")
     with series.open(tmp_path / "theirs.h5") as found:
-        assert "ux" in found[0].names
+        assert "ux" in found[0].names and "case" not in found.attributes
+    with pytest.raises(tr.InputError, match="nonsense"):
+        tr.convert(run, tmp_path / "none.h5", source_format="xcompact3d", source_parameters={"nonsense": 3})
 
 
 def test_parameters_reach_the_reader_of_the_source(tmp_path: Path):
-    np.savez(tmp_path / "in.npz", u=np.zeros((2, 3, 4)))
     write(tmp_path / "in.h5")
     with pytest.raises(tr.InputError, match="nonsense"):
         tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", source_parameters={"nonsense": 3})
