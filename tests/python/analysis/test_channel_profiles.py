@@ -77,7 +77,9 @@ def test_steps_before_the_start_do_not_count():
     assert channel(steps(), start=99.0) == ([None, None], None)
 
 
-@pytest.mark.parametrize("values", [{"start": "inf"}, {"start": "nan"}, {"profiles_every": -1}, {"profiles_every": "inf"}])
+@pytest.mark.parametrize(
+    "values", [{"start": "inf"}, {"start": "nan"}, {"profiles_every": -1}, {"profiles_every": "inf"}]
+)
 def test_times_are_finite(values: dict[str, Any]):
     with pytest.raises(tr.InputError, match="times must be finite: start = "):
         channel(steps(), **values)
@@ -201,7 +203,12 @@ def test_halves_of_moving_walls_are_not_alike():
 
 
 def test_halves_with_other_scalars_are_not_alike():
-    for phi, alike in ((lambda y: y, True), (lambda y: y**3, False), (laminar, True), (lambda y: laminar(y) * y, False)):
+    for phi, alike in (
+        (lambda y: y, True),
+        (lambda y: y**3, False),
+        (laminar, True),
+        (lambda y: laminar(y) * y, False),
+    ):
         _, last = channel(steps(scalars={"phi": phi}))
         assert len(last["y"]) == (17 if alike else 33)
         if alike:

@@ -67,7 +67,9 @@ def test_what_is_told_of_a_function(request_of: Any, capsys: pytest.CaptureFixtu
     assert analyse(request_of(MEAN)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("mean: 3 steps with results, ") and lines[0].endswith(" s in the script -> analysis/mean.*")
+    assert lines[0].startswith("mean: 3 steps with results, ") and lines[0].endswith(
+        " s in the script -> analysis/mean.*"
+    )
     assert lines[1].startswith("analysed run.h5 in ") and lines[1].endswith(" s")
     assert rows() == [0, 2, 4] and read_provenance(Path("analysis/mean.csv"))["made_by"] == "analyse"
     assert read_provenance(Path("analysis/mean.csv"))["source"] == "run.h5"
@@ -130,9 +132,7 @@ def test_lost_steps_are_counted(request_of: Any, tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("made_by", ["run", "other"])
-def test_files_cost_no_side_anything(
-    request_of: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], made_by: str
-):
+def test_files_cost_no_side_anything(request_of: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], made_by: str):
     write(tmp_path / "of-run.h5", 0, made_by=made_by)
     run(request_of(MEAN, source="of-run.h5"))
     lines = capsys.readouterr().out.splitlines()

@@ -199,7 +199,9 @@ def test_only_one_rank_stores_the_arrays_of_a_state():
 
 # ---- earlier results -------------------------------------------------------------------------------------------------
 def earlier(place: Path, **how: bool) -> EarlierResults:
-    return EarlierResults(SELF, place, ["mean"], "hdf5", **({"resume": False, "overwrite": True, "beside": False} | how))
+    return EarlierResults(
+        SELF, place, ["mean"], "hdf5", **({"resume": False, "overwrite": True, "beside": False} | how)
+    )
 
 
 def test_results_that_a_program_writes_are_left_alone(sink: Any, tmp_path: Path):

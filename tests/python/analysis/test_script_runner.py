@@ -119,7 +119,10 @@ def test_states_are_merged(runner: Any):
 @pytest.mark.parametrize(
     ("methods", "said"),
     [
-        (SAVE.replace("{", "[").replace("}", "]").replace(":", ",", 2).replace(",", ":", 1), "when its state was saved"),
+        (
+            SAVE.replace("{", "[").replace("}", "]").replace(":", ",", 2).replace(",", ":", 1),
+            "when its state was saved",
+        ),
         (FINISH.replace("self.count", "1 / 0"), "failed at its end: .*ZeroDivisionError"),
         (FINISH.replace("self.count", "'x'"), "failed at its end: .*'last' is of type str"),
     ],
@@ -199,7 +202,7 @@ def test_results_of_all_ranks_have_the_same_names():
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_error_of_one_rank_is_raised_on_both(rank: int):
-    with pytest.raises(AnalysisError, match="^their error$"):
+    with pytest.raises(AnalysisError, match=r"^their error$"):
         together(Pair(rank, "their error", failed=True), lambda: 3)
     with pytest.raises(AnalysisError, match=r"^analysis 'a' failed at step 4: a\.py: ValueError: ours$") as caught:
         together(Pair(rank), lambda: (_ for _ in ()).throw(ValueError("ours")))
@@ -256,7 +259,10 @@ def raised(text: str, filename: str) -> BaseException:
         ("1 / 0", "script.py, line 1: ZeroDivisionError: division by zero"),
         ("def f():\n    raise KeyError\nf()", "script.py, line 2, in f: KeyError"),
         ("x = 1\nx.y(", "script.py, line 2: SyntaxError: '(' was never closed"),
-        ("import json\njson.loads('')", "script.py, line 2: JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        (
+            "import json\njson.loads('')",
+            "script.py, line 2: JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+        ),
         ("raise SyntaxError('odd')", "script.py, line 1: SyntaxError: odd"),
     ],
 )

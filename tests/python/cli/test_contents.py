@@ -305,7 +305,7 @@ def test_what_cannot_be_opened_has_no_steps(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(inspection, "format_in_child", died)
     plain = foreign(tmp_path / "plain.h5", 1.0)
     assert verify(plain) == Soundness(plain, 0, ["the child died"], [])
-    with pytest.raises(inspection.DamagedError, match="^the child died$"):
+    with pytest.raises(inspection.DamagedError, match=r"^the child died$"):
         contents(plain)
 
 

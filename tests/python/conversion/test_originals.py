@@ -225,7 +225,9 @@ def test_originals_stay_where_the_result_is_gone(tmp_path, monkeypatch):
 def test_originals_go_after_an_interruption_between_the_two(tmp_path, monkeypatch):
     interrupted(tmp_path, monkeypatch)
     done = tr.convert(tmp_path / "in.h5", tmp_path / "out.h5", delete_originals=True, resume=True)
-    assert (done.steps, done.removed, done.verified, done.notes) == (1, 2, True, []), "also what describes it to ParaView"
+    assert (done.steps, done.removed, done.verified, done.notes) == (1, 2, True, []), (
+        "also what describes it to ParaView"
+    )
     assert not (tmp_path / "in.h5").exists() and not (tmp_path / "out.h5.partial").exists()
 
 

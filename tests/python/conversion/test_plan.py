@@ -37,7 +37,7 @@ class Source(list[Any]):
 
     path = "in"
 
-    def __init__(self, *steps: OneStep, grid: Any = None, attributes: Mapping[str, Any] = {}) -> None:  # noqa: B006
+    def __init__(self, *steps: OneStep, grid: Any = None, attributes: Mapping[str, Any] = {}) -> None:
         super().__init__(steps)
         self.grid, self.attributes = grid, dict(attributes)
 
@@ -71,7 +71,7 @@ def test_only_a_series_needs_plain_names_and_rising_indices():
     steps = [OneStep({"u'": array(4, 3, 2)}, index=index, scalars={"a b": 1.0}) for index in (2, 2)]
     plan = make_plan(Source(*steps), Selection(), None)
     assert [(list(step.variables), step.scalars) for step in plan.steps] == [(["u'"], {"a b": 1.0})] * 2
-    with pytest.raises(tr.InputError, match='"u\'" cannot name a variable of a series: .*choose others by variables'):
+    with pytest.raises(tr.InputError, match=r'"u\'" cannot name a variable of a series: .*choose others by variables'):
         make_plan(Source(*steps), Selection(), "hdf5")
     for step in steps:
         step.variables = {"u": array(4, 3, 2)}

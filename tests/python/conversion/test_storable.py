@@ -97,5 +97,5 @@ def test_types_that_hold_the_same_values():
             assert list(notes) == [f"u: stored as {wider}, which holds its values: the engine {engine} has no {stored}"]
     notes = {}
     assert storable.dtype("u", "float64", "hdf5", notes) == "float64" and not notes
-    with pytest.raises(tr.InputError, match="u: the engine hdf5 stores no float128, but .*choose another engine"):
+    with pytest.raises(tr.InputError, match=r"u: the engine hdf5 stores no float128, but .*choose another engine"):
         storable.dtype("u", "float128", "hdf5", notes)

@@ -99,7 +99,7 @@ def test_a_source_that_has_changed_is_told_before_anything_is_written(tmp_path: 
         tr.convert(tmp_path / "in", tmp_path / "out", progress=stop)
     with series.open(tmp_path / "in", "a") as out:
         out.write_step(9.0, {"u": np.zeros((2, 3, 4))}, index=9)
-    with pytest.raises(tr.InputError, match="since the conversion began; remove .*partial"):
+    with pytest.raises(tr.InputError, match=r"since the conversion began; remove .*partial"):
         tr.convert(tmp_path / "in", tmp_path / "out", resume=True, progress=stop)
 
 
