@@ -11,6 +11,7 @@ from helpers.harness import recorded_calls
 from helpers.harness.descriptors import descriptors
 from helpers.harness.kept import KEPT
 from helpers.programs import checkpoint_programs
+from tailrace.core import FileLock
 from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import CheckpointStore, State
 from tailrace.io import series
@@ -300,3 +301,101 @@ def test_of_many_ranks_one_of_each_node_writes(tmp_path, three, parameters, file
     """All of them would open each file. What the environment says has priority."""
     results = three.results(checkpoint_programs.store_as_many, folder=str(tmp_path), parameters=parameters)
     assert results == [[files, 24]] * 3
+
+
+def test_the_directory_may_be_deep_and_is_claimed_by_one(tmp_path):
+    store, other = (CheckpointStore(tmp_path / "deep" / "deeper" / "store", 9, MPI.COMM_SELF) for _ in range(2))
+    with store.claim(), store.claim():
+        assert entries(tmp_path / "deep" / "deeper") == ["store.lock"]
+    with pytest.raises(RuntimeError) as kept, store.claim():
+        raise RuntimeError("a notebook keeps the error")
+    with other.claim():
+        assert kept
+    (tmp_path / "file").write_text("mine")
+    nowhere = CheckpointStore(tmp_path / "file" / "deep", 9, MPI.COMM_SELF)
+    with pytest.raises(tr.IoError, match=rf"^checkpoint directory {tmp_path}/file/deep: File exists$"), nowhere.claim():
+        pass
+
+
+def test_a_kill_between_two_renamings_leaves_the_former_one(tmp_path):
+    """What has another name because it was not complete, or is of something else, does not come back."""
+    store, said = CheckpointStore(tmp_path, 9, MPI.COMM_SELF), []
+    for step in (1, 2, 3):
+        write(store, step)
+    (tmp_path / "step-00000002").rename(tmp_path / "step-00000002.replaced")
+    (tmp_path / "step-00000003").rename(tmp_path / "step-00000003.partial")
+    (tmp_path / "step-00000004.replaced").mkdir()
+    (tmp_path / "step-00000004.replaced" / "mine").touch()
+    found = store.newest(said.append)
+    assert (found.state.step, found.path, said) == (2, tmp_path / "step-00000002", [])
+    expected = ["step-00000001", "step-00000002", "step-00000003.partial", "step-00000004.replaced"]
+    assert entries(tmp_path) == expected
+    write(store, 5)
+    assert entries(tmp_path) == ["step-00000001", "step-00000002", "step-00000004.replaced", "step-00000005"]
+
+
+def test_locks_that_a_kill_left_are_removed(tmp_path):
+    store, lock = CheckpointStore(tmp_path, 9, MPI.COMM_SELF), tmp_path / "step-00000001.partial.lock"
+    held = FileLock(str(lock.with_suffix("")))
+    told = lock.read_bytes()
+    held.release()
+    lock.write_bytes(told)
+    (tmp_path / "step-00000002.partial.lock").write_bytes(b"mine")
+    write(store, 3)
+    assert entries(tmp_path) == ["step-00000002.partial.lock", "step-00000003"]
+
+
+def test_what_is_in_the_place_of_a_checkpoint_is_set_aside(tmp_path, capsys):
+    store = CheckpointStore(tmp_path, 9, MPI.COMM_SELF)
+    for name in ("step-00000001", "step-00000001.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").touch()
+    write(store, 1)
+    notes = [f"note: {tmp_path}/step-00000001{end} is no checkpoint" for end in (".partial", "")]
+    assert [line.partition(";")[0] for line in capsys.readouterr().out.splitlines()] == notes
+    assert entries(tmp_path) == ["step-00000001", "step-00000001.partial.set-aside", "step-00000001.set-aside"]
+    assert (tmp_path / "step-00000001.set-aside" / "mine").exists()
+    assert store.newest(print).state.step == 1
+
+
+def test_steps_may_have_more_digits(tmp_path):
+    for name in ("step-00000007", "step-12345678", "step-100000000", "step-7", "step-00000008.partial"):
+        (tmp_path / name).mkdir()
+    found = checkpoint.complete(tmp_path)
+    assert [step for step, _ in found] == [100000000, 12345678, 7]
+    assert [path.name for _, path in found] == ["step-100000000", "step-12345678", "step-00000007"]
+    assert checkpoint.complete(tmp_path / "none") == []
+
+
+def test_an_older_run_does_not_come_before_what_was_resumed(tmp_path):
+    """Of two that are kept, the second is that from which the run went on."""
+    store = CheckpointStore(tmp_path, 2, MPI.COMM_SELF)
+    write(store, 1)
+    again = CheckpointStore(tmp_path, 2, MPI.COMM_SELF)
+    again.newest(print)
+    for step, left in ((2, [1, 2]), (3, [2, 3]), (4, [3, 4])):
+        write(again, step)
+        assert [step for step, _ in checkpoint.complete(tmp_path)][::-1] == left
+
+
+@pytest.mark.parametrize(
+    ("ranks", "parameters", "layout"),
+    [
+        (1, "", {}),
+        (256, "", {}),
+        (257, "", {"strategy": "node"}),
+        (257, "checksums=true", {"strategy": "node"}),
+        (257, "raw:aggregators = 4", {}),
+        (257, "layout=shared", {}),
+        (257, "strategy=dist,level=3", {}),
+    ],
+)
+def test_how_many_ranks_write_a_file_each(monkeypatch, ranks, parameters, layout):
+    monkeypatch.setenv("TAILRACE_PARAMETERS", parameters)
+    assert checkpoint._layout(ranks) == layout
+
+
+def test_a_state_is_not_changed():
+    state = State(1, 0.5, 1, 1, "none", 1)
+    with pytest.raises(AttributeError, match="cannot assign"):
+        state.step = 2  # type: ignore[misc]
