@@ -358,6 +358,25 @@ def test_what_is_in_the_place_of_a_checkpoint_is_set_aside(tmp_path, capsys):
     assert store.newest(print).state.step == 1
 
 
+def test_a_name_that_a_removal_needs_is_set_aside(tmp_path):
+    store = CheckpointStore(tmp_path, 1, MPI.COMM_SELF)
+    write(store, 1)
+    (tmp_path / "step-00000001.partial").mkdir()
+    (tmp_path / "step-00000001.partial" / "mine").touch()
+    write(store, 2)
+    assert entries(tmp_path) == ["step-00000001.partial.set-aside", "step-00000002"]
+
+
+def test_the_mark_is_removed_last(tmp_path, monkeypatch):
+    """A kill between two removals leaves what is known as a part of a checkpoint."""
+    path, removed = tmp_path / "step-00000001", []
+    (path / "deep").mkdir(parents=True)
+    checkpoint._mark(path, "incomplete")
+    monkeypatch.setattr(checkpoint.shutil, "rmtree", removed.append)
+    checkpoint._remove(path)
+    assert removed == [path / "deep", path]
+
+
 def test_steps_may_have_more_digits(tmp_path):
     for name in ("step-00000007", "step-12345678", "step-100000000", "step-7", "step-00000008.partial"):
         (tmp_path / name).mkdir()

@@ -191,7 +191,8 @@ def test_summary_says_how_long_it_took(total, words):
 def test_the_table_of_an_output(capsys):
     output_table("h5: out.h5", [PhaseSummary("write", 3, 2048, 0.5, 1.0, 2.25), PhaseSummary("wait", 4, 0, 0, 0, 0)],
                  ["a note [with brackets]" + " of many words" * 20])  # fmt: skip
-    title, head, *rows, note = (line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip())
+    title, head, *rows, note = (line.rstrip() for line in capsys.readouterr().out.splitlines())
+    assert head.index("calls") - head.index("phase") == len("phase") + 2 * 2, "two spaces on each side of a column"
     assert title.strip() == "h5: out.h5"
     assert head.split() == ["phase", "calls", "bytes", "min", "s", "mean", "s", "max", "s"]
     assert [row.split() for row in rows] == [

@@ -43,6 +43,12 @@ def test_directions_that_are_stored_as_a_whole_are_closed(given, region, closing
     assert found == {"closing": closing, "level": 3}
 
 
+def test_a_box_that_is_periodic_everywhere_is_closed_everywhere():
+    grid = UniformGrid((8, 9, 10), (0.0,) * 3, (0.5,) * 3, boundaries=("periodic",) * 3)
+    assert outputs._with_closing({"closing": True}, grid, None) == {"closing": "xyz"}
+    assert outputs._with_closing({"closing": True}, grid, Region((0, 1, 0), (8, 8, 10))) == {"closing": "xz"}
+
+
 def test_the_grid_of_a_region():
     found = outputs._grid_of(GRID, Region((2, 0, 1), (3, 9, 4), (2, 1, 2)))
     assert type(found) is UniformGrid
@@ -52,6 +58,9 @@ def test_the_grid_of_a_region():
     found = outputs._grid_of(stretched, Region((0, 1, 0), (8, 4, 10), (1, 2, 1)))
     assert isinstance(found, StretchedGrid)
     assert found.uneven == ((), (1.0, 9.0, 25.0, 49.0), ())
+    found = outputs._grid_of(stretched, Region((0, 2, 0), (8, 3, 10)))
+    assert isinstance(found, StretchedGrid)
+    assert found.uneven == ((), (4.0, 9.0, 16.0), ())
 
 
 def test_a_directory_that_cannot_be_made_names_its_output(tmp_path):
@@ -198,3 +207,50 @@ def test_errors_of_the_system_name_the_time_series(model, tmp_path):
         with pytest.raises(tr.IoError, match=r"^cannot write time_series\.csv: the file was removed by somebody else"):
             use()
     rows.__exit__(None)
+
+
+def test_a_table_that_cannot_be_made_is_named(case, tmp_path):
+    (tmp_path / "file").touch()
+    case = tr.load_case(tmp_path / "case.toml", ['diagnostics.path="file/deep/series.csv"'])
+    with pytest.raises(tr.IoError, match=r"^cannot write file/deep/series\.csv: (Not a directory|File exists)"):
+        AveragesTable(tr.Model(case, MPI.COMM_SELF), None, {})
+    case = tr.load_case(tmp_path / "case.toml")
+    with AveragesTable(tr.Model(case, MPI.COMM_SELF), None, {}):
+        with pytest.raises(tr.IoError, match="is writing it") as error:
+            AveragesTable(tr.Model(case, MPI.COMM_SELF), None, {})
+        assert str(error.value).count("cannot write") == 1
+
+
+@pytest.mark.parametrize(
+    ("every", "steps", "end", "noted"),
+    [
+        (10, 25, None, [0, 7, 8, 9, 10, 17, 18, 19, 20, 22, 23, 24, 25]),
+        (100, None, 2.55, [0, 22, 23, 24, 25]),
+        (100, None, None, [0]),
+        (3, 99, None, list(range(26))),
+    ],
+)
+def test_the_energy_is_noted_in_the_steps_before_a_row(every, steps, end, noted):
+    """The rate of change in a row goes through the energies of four steps."""
+    found: list[int] = []
+    model = SimpleNamespace(
+        case=SimpleNamespace(diagnostics=SimpleNamespace(every=every), time=SimpleNamespace(steps=steps, end=end)),
+        energy=SimpleNamespace(note=lambda step, time: found.append(step)), dt=0.1,
+    )  # fmt: skip
+    for model.step in range(26):
+        model.time = 0.1 * model.step + 1e-9
+        AveragesTable.prepare(SimpleNamespace(_model=model))  # type: ignore[arg-type]
+    assert found == noted
+
+
+def test_a_disk_that_is_full_is_told_once(model):
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    rows = AveragesTable(model, None, {})
+    series, rows._rows = rows._rows, SimpleNamespace(close=full)  # type: ignore[assignment]
+    assert series is not None
+    rows.__exit__(OSError, OSError("no space"), None)  # it is on its way already
+    with pytest.raises(OSError, match="No space"):
+        rows.__exit__(None)
+    series.close()

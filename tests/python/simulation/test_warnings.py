@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from tailrace.case import templates
-from tailrace.consumers.warnings import RESOLVED, Resolution, Warnings, resolution
+from tailrace.consumers.warnings import RESOLVED, Resolution, Warnings, _two_digits, resolution
 from tailrace.flow.stability import Stability
 from tailrace.io.time_series import read_time_series
 from tailrace.simulation.simulation import FlowError
@@ -169,3 +169,31 @@ def test_of_a_step_that_is_chosen_the_cfl_number_is_to_be_reduced():
     (line,) = warnings.look({**numbers, "cfl": 0.902})
     assert "CFL number 0.902" in line
     assert line.endswith("; reduce time.cfl")
+
+
+def test_the_worst_is_the_first_of_equals():
+    warnings = Warnings((0.1,) * 3, (10,) * 3, 1e-3, Stability("rk3", (0.1,) * 3, 1e-3), auto=False)
+    numbers = {"time": 0.1, "dt": 5.0, "cfl": 50.0, "dissipation": 0.0, "dissipation_laplacian": 0.0}
+    (first,) = warnings.look({**numbers, "step": 1})
+    assert warnings.look({**numbers, "step": 2}) == []
+    assert warnings.summary() == [first]
+    assert [len(warnings._new({"other": (badness, "x")}, 3, 0.3)) for badness in (1.0, 1.5, 1.51)] == [1, 0, 1]
+
+
+def test_diffusivities_that_forbid_a_step_are_named():
+    stability = Stability("rk3", (0.1,) * 3, 0.5)
+    given = {"case.reynolds = 10": 0.1, "scalar[0].schmidt = 0.2": 0.5}
+    warnings = Warnings((0.1,) * 3, (10,) * 3, 0.1, stability, auto=False, diffusivities=given)
+    limit = stability.largest_step(0.0, 1e-3)
+    for dt, causes in ((0.9, []), (1.0, []), (1.01, list(given)[1:]), (4.9, list(given)[1:]), (5.1, list(given))):
+        (line,) = warnings.look_at_step(0, 0.0, 50.0 / limit, dt * limit)
+        assert f"CFL number {50 * dt:.3g}" in line
+        told = f"; diffusion alone allows {limit:.3g}, by {' and '.join(causes)})" if causes else ")"
+        assert f"{told}: the flow may soon" in line
+        assert ("diffusion" in line) == bool(causes)
+        warnings = Warnings((0.1,) * 3, (10,) * 3, 0.1, stability, auto=False, diffusivities=given)
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.01289, "0.012"), (0.0999, "0.099"), (1.0, "1"), (12.9, "12")])
+def test_advice_has_two_digits_and_is_never_too_large(value, text):
+    assert _two_digits(value) == text
