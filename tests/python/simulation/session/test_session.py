@@ -164,9 +164,7 @@ def test_new_results_are_on_the_disk_before_earlier_ones_go(monkeypatch: pytest.
         calls = recorded_calls.in_python(patched, "fsync", "unlink")
         made(steps=1, overwrite=True).run()
     table = tmp_path / "time_series.csv"
-    gone = next(
-        at for at, (name, path) in enumerate(calls) if name == "unlink" and path.name.startswith("time_series.csv.")
-    )
+    earlier = [at for at, call in enumerate(calls) if call[0] == "unlink" and call[1].name.startswith(f"{table.name}.")]
     synced = [at for at, call in enumerate(calls) if call == ("fsync", table)]
     assert synced and synced[0] < earlier[0]
     assert len(synced) == 2, "and the last rows are, at the end"
