@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 import tailrace as tr
 from helpers.inputs import cases
-from tailrace.flow.stored_state import check_fits, description_of, stretching_of
+from tailrace.flow.stored_state import about_of, blocks_of, check_fits, description_of, stretching_of
 
 
 @pytest.fixture
@@ -108,3 +108,39 @@ def test_walls_and_scalars_are_parts_too(tmp_path):
         assert (block.shape, block.start, np.shape(block.data)) == ((16, 1, 13), (0, 0, 0), (13, 1, 16))
     for name in ("dye", "rhs1_dye", "ux", "rhs1_ux"):
         assert (blocks[name].shape, np.shape(blocks[name].data)) == ((16, 11, 13), (13, 11, 16))
+
+
+def test_the_part_of_a_rank_has_its_place(tmp_path):
+    """Of a face, a rank that has none of its nodes has nothing, which begins nowhere."""
+    text = cases.write_case(tmp_path, points=(16, 11, 13)).read_text()
+    text = text.replace('"periodic", "free-slip", "periodic"]', '"periodic", "wall", "periodic"]')
+    (tmp_path / "case.toml").write_text(text)
+    here = np.zeros((2, 1, 4))
+    flow = SimpleNamespace(
+        box=((3, 5, 7), (4, 6, 2)), history_ages=0, velocity=lambda i: np.full((2, 6, 4), i),
+        face=lambda d, upper, i, _: here if upper else np.zeros((0, 0, 0)),
+    )  # fmt: skip
+    blocks = blocks_of(flow, tr.load_case(tmp_path / "case.toml"))
+    faces = [f"wall_y_{end}_{name}" for end in ("lower", "upper") for name in ("ux", "uz")]
+    assert sorted(blocks) == ["ux", "uy", "uz", *faces]
+    assert (blocks["uy"].shape, blocks["uy"].start) == ((16, 11, 13), (3, 5, 7)) and (blocks["uy"].data == 1).all()
+    for name in ("ux", "uz"):
+        upper, lower = (blocks[f"wall_y_{end}_{name}"] for end in ("upper", "lower"))
+        assert (upper.shape, upper.start) == (lower.shape, (3, 0, 7)) == ((16, 1, 13), (3, 0, 7))
+        assert lower.start == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("dt", "told"), [("0.01", {"dt": 0.01}), ("'auto'", {})])
+def test_what_an_output_tells_of_its_run(tmp_path, dt, told):
+    text = cases.write_case(tmp_path).read_text() + '[[scalar]]\nname = "dye"\nschmidt = 0.5\n'
+    (tmp_path / "case.toml").write_text(text)
+    assert about_of(tr.load_case(tmp_path / "case.toml", [f"time.dt={dt}"])) == {
+        "name": "test",
+        "reynolds": 100.0,
+        **told,
+        "lengths": [2.0, 3.0, 1.5],
+        "boundaries": "periodic,free-slip,periodic",
+        "dye/parity": [1, 1, 1],
+        "dye/schmidt": 0.5,
+        "interpolation": "aggressive",
+    }

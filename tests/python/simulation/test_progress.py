@@ -4,6 +4,7 @@ import fcntl
 import io
 import os
 import pty
+import re
 import struct
 import termios
 
@@ -11,7 +12,7 @@ import pytest
 
 from tailrace.consumers.output_table import output_table
 from tailrace.io.series import PhaseSummary
-from tailrace.simulation.progress import Live, summary_table
+from tailrace.simulation.progress import Live, busy_processors, summary_table
 from tailrace.text import is_terminal
 
 
@@ -137,6 +138,87 @@ def test_a_terminal_is_redrawn_in_place(monkeypatch):
     assert "40/100" in text
     assert "40%" in text
     assert "\x1b[" in text
+
+
+def redrawn(monkeypatch, total, *, columns=100, **more):
+    """The lines that a terminal shows in place, and what comes after them."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    with Live(total, stream, **more) as live:
+        live.update(40, 0.2, 0.005, energy=0.1249, cfl=0.5)
+        live._live.refresh()
+        text = stream.getvalue()
+    shown = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text[text.rindex("\x1b[2K") :] if "\x1b[2K" in text else text)
+    return shown.strip("\r\n").splitlines(), stream.getvalue()[len(text) :]
+
+
+def test_a_bar_and_a_line_of_numbers(monkeypatch):
+    (bar, numbers), after = redrawn(monkeypatch, 100)
+    assert bar.startswith("step 40/100 ") and bar.rstrip().endswith(" 40%")
+    assert sum(bar.count(part) for part in "━╸╺") == 40
+    assert numbers.startswith("t 0.2000   dt 0.005   energy 0.124900   CFL 0.50   steps/s ")
+    assert "\x1b[2K" in after and "\x1b[?25h" in after, "the bar is removed, and the cursor is back"
+    assert re.search(r"step 40/100 \(40%\)  t 0\.2000", after)
+
+
+def test_a_bar_by_the_time_and_none_where_the_end_is_not_known(monkeypatch):
+    (bar, _), _ = redrawn(monkeypatch, None, end=0.8)
+    assert bar.startswith("step 40 ") and "━" in bar and bar.rstrip().endswith(" 25%")
+    (bar, _), _ = redrawn(monkeypatch, None)
+    assert bar.split() == ["step", "40"]
+
+
+def test_numbers_that_do_not_fit_are_cut(monkeypatch):
+    (_, numbers), _ = redrawn(monkeypatch, 100, columns=40)
+    assert numbers.startswith("t 0.2000") and numbers.rstrip().endswith("…")
+
+
+def test_a_log_is_not_wrapped(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = drive(io.StringIO(), 20, 1.0, energy=0.125, divergence=3e-14, cfl=0.31)
+    assert len(lines) == 10 and all(line.startswith("step ") for line in lines)
+    stream = io.StringIO()
+    with Live(10, stream) as live:
+        live.message("a word, " * 20)
+    assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_what_is_written_in_less_than_a_second():
+    line, _ = at([0.5], total=2)
+    assert "left" in line
+    clock, stream = Clock(), io.StringIO()
+    with Live(2, stream, now=clock) as live:
+        clock.now = 0.5
+        live.update(1, 0.1, 0.1, io_bytes=1 << 20)
+    assert "I/O 2.0 MiB/s" in stream.getvalue()
+
+
+def test_two_states_of_late_give_the_speed():
+    assert "steps/s 0.0952  " in at([100.0, 110.5])[-1] + "  "
+
+
+@pytest.mark.parametrize(
+    ("waited", "total", "said"),
+    [(1.0, 5.0, "20.0%"), (3.0, 4.99, ""), (0.99, 5.0, ""), (0.1, 1.0, ""), (9.0, 10.0, "90.0%")],
+)
+def test_a_run_that_waited_for_processors_says_so(waited, total, said):
+    found = busy_processors(waited, total)
+    assert (f"a rank waited {said} of the time for a processor" in found) if said else found == ""
+
+
+def test_the_table_of_the_time_has_its_columns_and_the_longest_first():
+    stream = io.StringIO()
+    summary_table({"output": (0.0, 0.125, 0.5), "convection": (0.0, 0.25, 0.25)}, 0.5, stream)
+    title, head, *rows = stream.getvalue().splitlines()
+    assert title.strip() == "Where the 0.50 s went"
+    assert head.split() == ["phase", "min", "s", "mean", "s", "max", "s", "share"]
+    assert head.index("min s") - head.index("phase") == len("convection") + 2 * 2
+    assert [row.split() for row in rows] == [
+        ["convection", "0.00", "0.25", "0.25", "50.0%"],
+        ["output", "0.00", "0.12", "0.50", "25.0%"],
+        ["the", "rest", "0.12", "25.0%"],
+    ]
 
 
 def test_a_pseudo_terminal_without_a_size_is_a_log():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -187,6 +188,48 @@ def test_the_velocity_that_a_callback_changes_is_that_of_all_that_follows() -> N
         assert simulation.numbers["kinetic_energy"] == pytest.approx(0.5, rel=0.05)
 
 
+def test_a_simulation_is_open_once_and_can_be_opened_again() -> None:
+    """What a script has seen before is not forgotten, from whatever step it goes on."""
+    simulation = made(every=5, steps=6, fails=-1)
+    for steps in (0, 1, 3):
+        with simulation:
+            with pytest.raises(InputError, match="the simulation is open already"):
+                simulation.run()
+            for _ in range(steps):
+                simulation.advance()
+        with pytest.raises(InputError, match=r"the simulation is not open: write `with"):
+            next(simulation.steps())
+    final = read_time_series("analysis/seen-final.csv")
+    assert (final["step"].tolist(), final["count"].tolist(), final["first"].tolist()) == ([4], [5], [0])
+    assert simulation.run() == 0
+    with pytest.raises(InputError, match="is not open"):
+        list(simulation.steps())
+    with simulation, pytest.raises(InputError, match=r"the end of the case is reached, step 6, t = 0\.06; to go on"):
+        simulation.advance()
+
+
+def test_a_simulation_that_is_thrown_away_has_no_end() -> None:
+    simulation = made(fails=-1)
+    simulation.__enter__()
+    simulation.advance()
+    del simulation
+    gc.collect()
+    assert not Path("analysis/seen-final.csv").exists()
+    assert rows() == [0, 1]
+
+
+def test_what_is_missing_is_in_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made().run() == 0
+    monkeypatch.setattr(Recorder, "incomplete", True)
+    assert made(overwrite=True).run() == 1
+
+
+@pytest.mark.parametrize("live", ["with controls", "", True])
+def test_the_ways_of_showing_a_run_are_named(live: Any) -> None:
+    with pytest.raises(InputError, match=r"live is one of 'no', 'yes', 'with control'; found "):
+        made(live=live)
+
+
 # ---- the end ---------------------------------------------------------------------------------------------------------
 
 
@@ -274,7 +317,11 @@ def test_a_disk_that_refuses_ends_the_run(capsys: pytest.CaptureFixture[str], mo
     with pytest.raises(IoError, match=r"cannot write time_series\.csv: No space"), simulation:
         simulation.advance()
         monkeypatch.setattr(TimeSeries, "append", full)
-        simulation.advance()
+        try:
+            simulation.advance()
+        finally:
+            with pytest.raises(InputError, match="is not open"):
+                simulation.advance()
     assert "stopped by an error at step 2, t = 0.02; go on with --resume, from" in capsys.readouterr().out
     assert facts().state.startswith("failed: cannot write time_series.csv")
     monkeypatch.undo()
@@ -327,6 +374,16 @@ def test_pages_see_a_run_that_lets_them(capsys: pytest.CaptureFixture[str], tmp_
     assert [next(iter(one)) for one in found.consumers] == ["output", "checkpoint"], "those that tell something"
     assert found.written > 2 * 4 * 8**3 * 8 and found.warnings == []
     assert {"convection", "diagnostics", "output"} & set(found.phases) >= {"diagnostics", "output"}
+
+
+def test_the_log_of_a_run_that_goes_on_has_what_it_told_before() -> None:
+    at_step(2, ask_to_stop, live="yes").run()
+    before = facts().log
+    assert len(before) == 1
+    at_step(3, ask_to_stop, live="yes", resume=True).run()
+    assert facts().log[:1] == before and len(facts().log) == 2
+    made(live="yes", overwrite=True).run()
+    assert facts().log == []
 
 
 def test_a_page_may_stop_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
