@@ -128,8 +128,8 @@ def test_another_reynolds_number_is_changed_on_purpose(capsys: Captured) -> None
     with pytest.raises(InputError) as error:
         resumed(capsys, steps=3, reynolds=50.0)
     assert str(error.value) == (
-        "checkpoint checkpoints/step-00000002 was computed by another case:\n  case.reynolds = 50 (before: 100)\ngive the "
-        "old value, case.reynolds = 100; or --change (in Python change=True), to change it on purpose after step 2"
+        "checkpoint checkpoints/step-00000002 was computed by another case:\n  case.reynolds = 50 (before: 100)\ngive "
+        "the old value, case.reynolds = 100; or --change (in Python change=True), to change it on purpose after step 2"
     )
     simulation, said = resumed(capsys, change=True, steps=3, reynolds=50.0)
     assert "note: changed on purpose: case.reynolds = 50 (before: 100)" in said

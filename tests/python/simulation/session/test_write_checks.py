@@ -13,6 +13,8 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from tailrace.analysis.ownership import title_of
+from tailrace.catalyst.executions import Executions
 from tailrace.core import FileLock, InputError, IoError
 from tailrace.files.marks import FILM, PICTURE
 from tailrace.flow.checkpoint import CheckpointStore, State
@@ -266,6 +268,33 @@ def test_the_pictures_of_an_earlier_run_are_found(monkeypatch: pytest.MonkeyPatc
     assert of(database={"phi": 2}) == [rows, film, ("pictures/q.cdb", ["pictures/q.cdb/data.csv"])]
     del marked["q.mp4"], marked["q-000002.png"], marked["q-000123.png"]
     assert of(png=True) == [rows]
+
+
+def test_the_results_of_blocks_of_an_earlier_run_are_found() -> None:
+    Path("p.py").write_text("")
+    layers = [{"surface": "q", "values": [0.2]}]
+    given = case(
+        picture=[{"name": "q", "every": 1, "size": [96, 64], "layers": layers}],
+        catalyst=[{"script": "p.py", "every": 1, "fields": ["ux"]}],
+        analysis=[{"script": "enstrophy", "every": 1, "out": "found"}],
+    )
+    assert found(given) == []
+    Path("pictures").mkdir()
+    table("pictures/q.csv", None)
+    record = Executions(Path("catalyst/p.jsonl"), Path("catalyst/p"), None)
+    assert [named for named, _ in found(given)] == ["pictures/q.csv"], "it was not executed"
+    Path("catalyst/p/1.png").touch()
+    record.note(1, 0.01)
+    record.close()
+    Path("found").mkdir()
+    title = title_of("enstrophy")
+    with TimeSeries("found/enstrophy.csv", title, columns=("step", "time")) as rows:
+        rows.append({"step": 0, "time": 0.0})
+    assert found(given) == [
+        ("pictures/q.csv", ["pictures/q.csv"]),
+        ("catalyst/p", ["catalyst/p.jsonl", "catalyst/p/1.png"]),
+        ("found/enstrophy.csv", ["found/enstrophy.csv"]),
+    ]
 
 
 def test_a_run_whose_results_are_being_written_is_not_replaced() -> None:
