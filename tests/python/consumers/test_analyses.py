@@ -11,6 +11,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
+from helpers.harness import recorded_calls
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.results import ResultSink
 from tailrace.analysis.script import load
@@ -193,6 +194,28 @@ def test_a_result_at_the_end_that_cannot_be_stored_is_that_of_its_block(tmp_path
     assert again.write_final(0, 0.0, again.finished(at(0))).startswith("sums-final: 1 step with results -> ")
     again.sink.beside("sums-final").close()
     again.close()
+
+
+@pytest.mark.parametrize(("text", "steps"), [("", [0]), (FINISH, [])])
+def test_the_place_of_final_results_is_left_alone_where_there_are_none(tmp_path, text, steps):
+    one = analysis(tmp_path, text)
+    (tmp_path / "out" / "sums-final.csv").write_text("mine")
+    for index in steps:
+        one.take(at(index))
+    one.finish(at(0))
+    one.close()
+    assert (tmp_path / "out" / "sums-final.csv").read_text() == "mine"
+
+
+def test_all_results_are_on_the_disk_at_the_end(tmp_path, monkeypatch):
+    one = analysis(tmp_path, FINISH)
+    one.take(at(0))
+    with monkeypatch.context() as patched:
+        calls = recorded_calls.in_python(patched, "fsync")
+        one.finish(at(0))
+    synced = [path.name for _, path in calls if path.suffix == ".csv" and not path.name.startswith(".")]  # no drafts
+    assert synced == ["sums-final.csv", "sums.csv"]
+    one.close()
 
 
 def test_earlier_results_of_an_end_go_when_a_run_goes_on_before_it(tmp_path, monkeypatch):
