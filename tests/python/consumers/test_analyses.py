@@ -234,5 +234,10 @@ def test_earlier_results_of_an_end_go_when_a_run_goes_on_before_it(tmp_path, mon
         one.finish(at(4))
         one.close()
         assert read_time_series(final)["step"].tolist() == [4]
+    (tmp_path / "sums.py").write_text(SUMS)
+    final.write_text("mine")
+    (one,) = open_analyses(Opening(model, lambda: at(0).operators, 3, {}, print))
+    one.close()
+    assert final.read_text() == "mine", "a script without an end has none"
     with pytest.raises(AttributeError, match="cannot assign"):
         opening.resumed = 4  # type: ignore[misc]

@@ -167,9 +167,9 @@ def test_an_output_goes_on_after_the_step_of_a_checkpoint(tmp_path, monkeypatch,
             assert [step.index for step in stored] == [0, 2, 4, 6]
             assert [step["ux"].max() for step in stored] == [0, 2, 204, 206]
             assert (stored.attributes["every"], stored.attributes["name"]) == (2, "x")
-        assert write(3, 4)["steps"] == 1, "step 3 was not stored, so that nothing is known to be there"
+        assert write(3, 3, 4)["steps"] == 2, "step 3 was not there"
         with tr.open("deep/deeper/a") as stored:
-            assert [step["ux"].max() for step in stored] == [0, 2, 304]
+            assert [step["ux"].max() for step in stored] == [0, 2, 303, 304]
     assert write(None, 0)["steps"] == 1
 
 

@@ -264,6 +264,16 @@ def test_a_run_that_is_asked_to_stop_leaves_a_checkpoint(capsys: pytest.CaptureF
     assert by_hand.step == 3
 
 
+def test_a_callback_does_not_step_the_simulation() -> None:
+    simulation = at_step(1, lambda one: one.advance())
+    with (
+        pytest.raises(AnalysisError, match=r"at step 1, t = 0\.01: .*a callback must not step the simulation"),
+        simulation,
+    ):
+        simulation.advance()
+    assert (simulation.step, rows()) == (1, [0, 1])
+
+
 @pytest.mark.parametrize("every", [0, 1])
 def test_an_error_of_a_callback_tells_how_to_go_on(capsys: pytest.CaptureFixture[str], every: int) -> None:
     simulation = at_step(2, boom, every=every, live="yes")
