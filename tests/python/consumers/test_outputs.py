@@ -133,6 +133,7 @@ def test_a_record_of_steps_left_out_that_somebody_replaced_is_an_error(stream):
     output.flush()
     text = Path("live-left-out.csv").read_text()
     Path("live-left-out.csv").write_text(text + "7,0.7,0\n")
+    output.flush()  # there is nothing new
     stream.dropped.append(LeftOut(1, 0.1, "dropped"))
     with pytest.raises(IoError, match=r"^cannot write live-left-out\.csv: it was replaced by somebody else"):
         output.flush()
