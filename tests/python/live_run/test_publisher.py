@@ -153,6 +153,17 @@ def test_what_is_told_of_a_step_and_of_the_end(tmp_path, monkeypatch):
     assert (found["state"], found["phases"], found["memory"]) == ("stopped", {"flow": [2.0] * 3}, [7 * 1024.0] * 3)
 
 
+def test_the_times_of_ranks_are_the_least_the_mean_and_the_largest(tmp_path, monkeypatch):
+    monkeypatch.setattr(publishers.resource, "getrusage", lambda _: SimpleNamespace(ru_maxrss=1))
+
+    def reduce(mine, found, op):  # the two others have a half and four times as much
+        found[:] = mine * (0.5 if op == MPI.MIN else 5.5 if op == MPI.SUM else 4.0)
+
+    publisher = made(tmp_path)
+    publisher._comm = SimpleNamespace(size=3, Reduce=reduce)
+    assert publisher._spread(["flow"]) == {"flow": [1.0, 11 / 3, 8.0], "memory": [512.0, 5632 / 3, 4096.0]}
+
+
 @pytest.mark.parametrize(
     ("fields", "more"), [(["ux", "uy", "uz"], True), (["ux", "uy", "uz", "dye", "q"], True), (["ux", "uy"], False)]
 )

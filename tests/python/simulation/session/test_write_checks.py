@@ -227,11 +227,11 @@ def test_what_an_earlier_run_has_left_is_found() -> None:
     table("time_series.csv", None)
     table("live-left-out.csv", None)
     stored("a.h5", None)
-    write_checkpoint(3, 12)
+    write_checkpoint(3, 12345678)
     names = [named for named, _ in found(given)]
     assert names == ["time_series.csv", "a.h5", "live-left-out.csv", "checkpoints"]
-    assert found(given)[-1][1] == ["checkpoints/step-00000012", "checkpoints/step-00000003"]
-    with pytest.raises(InputError, match=r"--resume, to go on from step 12; "):
+    assert found(given)[-1][1] == ["checkpoints/step-12345678", "checkpoints/step-00000003"]
+    with pytest.raises(InputError, match=r"--resume, to go on from step 12345678; "):
         existing_results.check_free(given, COMM)
     existing_results.check_free(given, COMM, resume=True)
     existing_results.check_free(given, COMM, overwrite=True)
@@ -334,6 +334,31 @@ def test_earlier_results_come_back_unless_the_run_has_begun() -> None:
     ):
         pass
     assert existing_results.settle(case()) is False
+
+
+def test_what_a_killed_run_has_set_aside_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also what is beside an output, and the pictures of an analysis."""
+    given = case(output=[output("hdf5", "a.h5")], analysis=[{"script": "enstrophy", "every": 1, "out": "found"}])
+    Path("found").mkdir()
+    files = [Path(name) for name in ("time_series.csv", "a.h5", "a.h5.xdmf2", "found/enstrophy-picture-000002.png")]
+    for path in files:
+        path.write_text(path.name)
+    killed = existing_results._record(given)
+    killed.set_aside(files)
+    killed._release()
+    assert not any(path.exists() for path in files)
+    existing_results.check_free(given, COMM, overwrite=True)
+    assert [path.read_text() for path in files] == [path.name for path in files]
+    said = "note: a run was killed while it replaced earlier results; these are back in their places\n"
+    assert capsys.readouterr().out == said
+    existing_results.check_free(given, COMM, overwrite=True)
+    assert capsys.readouterr().out == ""
+    killed = existing_results._record(given)
+    killed.set_aside(files)
+    killed._release()
+    with existing_results.claimed(given, COMM, resumed=True, overwrite=False):
+        assert capsys.readouterr().out == said
+    assert existing_results.settle(given) is False
 
 
 # ---- the way on ------------------------------------------------------------------------------------------------------
