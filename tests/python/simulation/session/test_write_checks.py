@@ -310,6 +310,16 @@ def test_a_run_whose_results_are_being_written_is_not_replaced() -> None:
     lock.release()
 
 
+def test_one_run_at_a_time_may_begin_at_a_place() -> None:
+    other = existing_results.claimed(case(), COMM, resumed=False, overwrite=False)
+    with existing_results.claimed(case(), COMM, resumed=False, overwrite=False) as begun:
+        with pytest.raises(IoError, match=r"time_series\.csv\.earlier"), other:
+            pass
+        begun()
+        with existing_results.claimed(case(), COMM, resumed=True, overwrite=False):
+            pass
+
+
 def test_earlier_results_come_back_unless_the_run_has_begun() -> None:
     table("time_series.csv", None)
     text = Path("time_series.csv").read_bytes()
