@@ -20,7 +20,7 @@ from tailrace.flow import checkpointed_model
 from tailrace.grids import StretchedGrid, UniformGrid
 from tailrace.io.placement import Region
 from tailrace.io.time_series import TimeSeriesError
-from tailrace.simulation import write_checks
+from tailrace.simulation import recorder, write_checks
 from tailrace.simulation.stop import STOPPED, Stopped, StopRequest
 
 GRID = UniformGrid((8, 9, 10), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125), boundaries=("periodic", "free-slip", "periodic"))
@@ -254,3 +254,11 @@ def test_a_disk_that_is_full_is_told_once(model):
     with pytest.raises(OSError, match="No space"):
         rows.__exit__(None)
     series.close()
+
+
+@pytest.mark.parametrize("hint", ["note: a rank waited", ""])
+def test_a_hint_about_processors_is_the_last_line(model, monkeypatch, capsys, hint):
+    monkeypatch.setattr(recorder, "busy_processors", lambda *_: hint)
+    assert model.run() == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert (last == hint) == bool(hint) and last

@@ -324,14 +324,13 @@ def test_a_disk_that_refuses_ends_the_run(capsys: pytest.CaptureFixture[str], mo
         raise OSError(28, "No space left on device")
 
     simulation = made(every=1, live="yes")
-    with pytest.raises(IoError, match=r"cannot write time_series\.csv: No space"), simulation:
+    with simulation:
         simulation.advance()
         monkeypatch.setattr(TimeSeries, "append", full)
-        try:
+        with pytest.raises(IoError, match=r"cannot write time_series\.csv: No space"):
             simulation.advance()
-        finally:
-            with pytest.raises(InputError, match="is not open"):
-                simulation.advance()
+        with pytest.raises(InputError, match="is not open"):
+            simulation.advance()
     assert "stopped by an error at step 2, t = 0.02; go on with --resume, from" in capsys.readouterr().out
     assert facts().state.startswith("failed: cannot write time_series.csv")
     monkeypatch.undo()
