@@ -93,6 +93,10 @@ def test_a_series_of_another_engine_is_not_replaced() -> None:
     said = refused(output=[output("null", "b"), output("adios_hdf5", "a.h5")])
     assert said.startswith("output[1].path: a.h5 ")
     assert refused(output=[output("null", "a.h5")]) == "", "it writes nothing"
+    with tr.open("raw", "w", engine="raw", grid=grid) as series:
+        series.write_step(0.0, ux=np.zeros((8, 8, 8)))
+    said = "output[1].path: raw holds a series of the engine raw; choose the engine raw, or another path, or remove it"
+    assert refused(output=[output("hdf5", "a.h5"), output("sion", "raw")]) == said
 
 
 def test_a_file_in_the_directory_of_a_bp_series_stays() -> None:
