@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -79,3 +80,8 @@ def test_a_kind_of_file_is_known_by_its_start(tmp_path: Path, mark, ours: bytes,
 def test_a_directory_is_of_no_kind_and_nothing_of_all(tmp_path: Path):
     assert why_foreign(tmp_path / "none", LOCK) == ""
     assert f"{tmp_path} is there already, and is no lock of Tailrace" in why_foreign(tmp_path, LOCK)
+
+
+def test_a_mark_stays_what_it_is():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        TIME_SERIES.start = b""
