@@ -54,6 +54,26 @@ class Numbers(Dataset):
     def check(self, position):
         return self.damaged
 
+    def close(self):
+        self.boxes.append(("closed",))
+
+
+class Holes(Numbers):
+    """Values that are none: of ux in both of its planes, of the list in its second row, as the last component."""
+
+    def read(self, position, name, box, out):
+        super().read(position, name, box, out)
+        if name == "ux" and position == 1:
+            for i, j, k in ((3, 1, 0), (0, 2, 0), (2, 0, 1)):
+                x, y, z = (at - start for at, start in zip((i, j, k), box.start, strict=True))
+                if z in range(box.count[2]):
+                    out[z, y, x] = (np.nan, np.inf)[k]
+        if name == "n":
+            out[..., 1, 1] = np.inf
+
+    def variables(self, position):
+        return {**super().variables(position), "n": Stored("float32", (2, 3, 1), True)}
+
 
 @pytest.fixture
 def numbers():
@@ -155,6 +175,48 @@ def test_verify_reads_all_that_is_stored_in_pieces(numbers, core, monkeypatch):
     assert ux == [[(0, 0, 0), (4, 3, 1)], [(0, 0, 1), (4, 3, 1)]]
     assert [name for _, name, *_ in numbers.boxes] == ["ux", "ux", "n"], "of the empty one nothing"
     assert core.counters()["bytes_read"] == 0
+
+
+@pytest.mark.parametrize("piece", [100, 1 << 20])
+def test_values_that_are_not_finite_are_counted_and_are_no_damage(monkeypatch, piece):
+    monkeypatch.setattr(dataset_reader, "_PIECE", piece)
+    holes = Holes()
+    core = DatasetReader(holes, MPI.COMM_SELF)
+    assert core.verify(0) == [] and holes.not_finite == ["step 10: n has 1 values that are not finite, the first at row 1"]
+    assert core.verify(1) == []
+    assert holes.not_finite[1:] == [
+        "step 20: ux has 3 values that are not finite, the first at point 3, 1, 0",
+        "step 20: n has 1 values that are not finite, the first at row 1",
+    ]
+
+
+def test_a_vector_needs_an_array_of_each_component(core):
+    with pytest.raises(ValueError, match="zip"):
+        core.read(0, "v", ((0, 0, 0), (4, 3, 2)), np.zeros((2, 2, 3, 4)))
+
+
+@pytest.mark.parametrize(("times", "told"), [([0.5, 0.5], 0), ([0.5, 1.0], 0), ([1.0, 0.5], 1)])
+def test_times_that_go_back_are_told(numbers, core, times, told):
+    numbers.steps = list(zip((10, 20), times, strict=True))
+    said = "numbers.dat: its times go back in step 20, from 1 to 0.5, as after a restart from an earlier step"
+    assert [note.partition(":")[0] for note in core.notes()[2:]] == ["numbers.dat"] * told
+    assert all(note.startswith(said) for note in core.notes()[2:])
+
+
+def test_what_is_equal_is_shared(numbers):
+    other = Numbers()
+    other.share(numbers)
+    assert other.attributes is numbers.attributes and other.notes is numbers.notes
+    other = Numbers()
+    other.attributes, other.notes = {"reynolds": 200.0}, ["other"]
+    other.share(numbers)
+    assert other.attributes == {"reynolds": 200.0} and other.notes == ["other"]
+
+
+def test_closing_closes_its_files(numbers, core):
+    assert core.has_table(0) is False
+    core.close()
+    assert numbers.boxes == [("closed",)]
 
 
 def test_refusing(core):

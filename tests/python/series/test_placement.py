@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from tailrace import core as _core
 from tailrace.core import InputError
 from tailrace.grids import StretchedGrid, UniformGrid, triple
-from tailrace.io.placement import Block, Box, boxes_of, shape_of
+from tailrace.io.placement import Block, Box, Region, boxes_of, shape_of
 from tailrace.io.steps import Steps
 from tailrace.io.values import attribute_value, is_everywhere, parameter_text, scalar_value, stored_array
 
@@ -74,6 +76,14 @@ def test_the_boxes_of_a_block(leading, ghosts, width):
     block, memory = Block(data, (90, 80, 70), (10, 20, 30), ghosts).boxes()
     assert block == Box((10, 20, 30), (7 - 2 * width[0], 8 - 2 * width[1], 9 - 2 * width[2]))
     assert memory == Box((10 - width[0], 20 - width[1], 30 - width[2]), (7, 8, 9))
+
+
+def test_a_block_begins_at_the_origin_and_has_no_ghosts():
+    block = Block(np.zeros((2, 3, 4)), (4, 3, 2))
+    assert block.boxes() == (Box((0, 0, 0), (4, 3, 2)), Box((0, 0, 0), (4, 3, 2)))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        block.start = (1, 0, 0)
+    assert Region((1, 2, 3), (4, 3, 2)).stride == (1, 1, 1)
 
 
 @pytest.mark.parametrize("shape", [(), (4,), (4, 3), (1, 1, 2, 3, 4)])
@@ -176,3 +186,17 @@ def test_parameters_and_types_of_arrays():
     assert stored_array("a", swapped).dtype == np.float64 and np.array_equal(stored_array("a", swapped), array)
     with pytest.raises(InputError, match="a: expected an array of numbers or of truth values, found object"):
         stored_array("a", array.astype(object))
+
+
+def test_the_ends_of_whole_numbers():
+    for value in (-(1 << 63), (1 << 63) - 1, -1, 0):
+        assert scalar_value("a", value) == attribute_value("a", [value])[0] == value
+    for value in (-(1 << 63) - 1, 1 << 63):
+        for use in (scalar_value, attribute_value):
+            with pytest.raises(InputError, match=f"a: {value} does not fit into 64 bits; write it as a text or a float"):
+                use("a", value)
+
+
+def test_masked_values_are_not_stored():
+    with pytest.raises(InputError, match="a: .*mask"):
+        stored_array("a", np.ma.masked_greater(np.arange(4.0), 2.0))

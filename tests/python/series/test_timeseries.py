@@ -7,6 +7,8 @@ import os
 import numpy as np
 import pytest
 
+from helpers.harness import recorded_calls
+from helpers.harness.descriptors import descriptors
 from tailrace.core import FileLock, IoError
 from tailrace.io.time_series import (
     COLUMNS,
@@ -32,7 +34,7 @@ def write(path, steps, **options):
 
 
 def test_numbers_come_back_bit_for_bit_and_the_head_says_what_they_are(tmp_path):
-    path = tmp_path / "deep" / "series.csv"
+    path = tmp_path / "very" / "deep" / "series.csv"
     write(path, [0, 10, 20], title="case tgv\nRe = 1600")
     columns = read_time_series(path)
     assert tuple(columns) == COLUMNS
@@ -294,3 +296,45 @@ def test_a_file_that_grows_by_others_is_no_loss(tmp_path):
         os.truncate(path, path.stat().st_size - 1)
         with pytest.raises(OSError, match="the file was cut"):
             series.sync()
+
+
+def test_the_rows_are_on_the_disk_after_sync_and_nothing_stays_open(tmp_path, monkeypatch):
+    before = descriptors()
+    with TimeSeries(tmp_path / "series.csv") as series:
+        series.append(row(1))
+        calls = recorded_calls.in_python(monkeypatch, "fsync")
+        series.append(row(2))
+        assert calls == []
+        series.sync()
+        assert calls == [("fsync", tmp_path / "series.csv")]
+    assert not descriptors() - before
+
+
+def test_a_run_whose_case_was_changed_tells_so_in_the_head(tmp_path):
+    """Another run that goes on keeps the head of the file."""
+    path = tmp_path / "series.csv"
+    write(path, [0, 10], title="old", provenance={"made_by": "run"})
+    write(path, [20], title="same", resume_step=10, provenance={"made_by": "other"})
+    assert "# old\n" in path.read_text() and read_provenance(path) == {"made_by": "run"}
+    told = {"made_by": "run", "changes": "after step 10: less viscosity"}
+    write(path, [20], title="new", resume_step=10, provenance=told)
+    assert "# old\n" not in path.read_text() and "# new\n" in path.read_text()
+    assert read_provenance(path) == told
+    assert list(read_time_series(path)["step"]) == [0, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("head", "first"),
+    [("# Tailrace time series\n# new\nstep,time,a\n", "# new"), ("# Tailrace time series\n# new\nstep,time,b\n", "# old"),
+     ("# Tailrace time series\n# new\nmy_step,time,a\n", "# old"), ("", "# old"), (None, "# old")],
+)  # fmt: skip
+def test_a_new_head_is_for_the_same_columns(tmp_path, head, first):
+    path = tmp_path / "series.csv"
+    path.write_text("# Tailrace time series\n# old\nstep,time,a\n1,0.5,2\n3,1.5,4\n")
+    assert rewind(path, 2, head) == 1
+    assert path.read_text() == f"# Tailrace time series\n{first}\nstep,time,a\n1,0.5,2\n"
+
+
+def test_the_last_comment_counts(tmp_path):
+    (tmp_path / "series.csv").write_text("# Tailrace time series\n# host: a\n# made_by: run\nstep,time\n")
+    assert read_provenance(tmp_path / "series.csv") == {"host": "a", "made_by": "run"}

@@ -57,6 +57,9 @@ def test_the_bytes_on_the_disk(tmp_path):
     (tmp_path / "deep" / "b").write_bytes(b"x" * 70_000)
     one, other = (guard._on_disk(tmp_path / name) for name in ("a", "deep/b"))
     assert one >= 10_000 and other >= 70_000
+    assert one == (tmp_path / "a").stat().st_blocks * 512
+    assert guard._on_disk(tmp_path / "deep") == (tmp_path / "deep" / "b").stat().st_blocks * 512
+    assert guard._on_disk(tmp_path / ("x" * 300)) == 0
     (tmp_path / "link").symlink_to("deep/b")
     assert guard._on_disk(tmp_path) == one + other + (tmp_path / "link").lstat().st_blocks * 512
     with (tmp_path / "hole").open("wb") as file:

@@ -1,8 +1,10 @@
 """The report at the end of a stream, from the numbers of both sides."""
 
+import dataclasses
+
 import pytest
 
-from tailrace.io.coupling import Coupling, CouplingSide, explain, split
+from tailrace.io.coupling import NO_COUPLING, Coupling, CouplingSide, explain, split
 
 
 def side(ranks, steps, compute, wait, transfer, state="closed"):
@@ -113,3 +115,10 @@ def test_of_several_readers_and_of_a_writer_without_steps_no_balance_is_told():
     two = report(side(2, 9, 1.0, 9.0, 0.0), side(1, 9, 1.0, 0.0, 0.0), side(1, 9, 1.0, 0.0, 0.0))
     assert [line.split(" (")[0] for line in two] == ["simulation", "analysis 1", "analysis 2"]
     assert len(report(side(2, 0, 1.0, 9.0, 0.0), side(1, 9, 1.0, 0.0, 0.0))) == 2
+
+
+def test_files_have_no_other_side():
+    assert NO_COUPLING == Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), (), 0, 0, 0)
+    for measured, name in ((NO_COUPLING, "role"), (NO_COUPLING.own, "ranks")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(measured, name, "other")

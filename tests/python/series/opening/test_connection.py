@@ -1,0 +1,130 @@
+"""What is checked before a series is opened, and who takes part."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import tailrace as tr
+from tailrace.core import InputError
+from tailrace.io import guard, series
+
+FIELD = np.arange(24.0).reshape(2, 3, 4)
+
+
+def write(path: Path, **how: Any) -> Path:
+    with series.open(path, "w", **how) as out:
+        out.write_step(0.0, u=FIELD)
+    return path
+
+
+def test_all_ranks_write_and_each_one_reads_for_itself(tmp_path: Path) -> None:
+    for mode, expected in (("w", MPI.COMM_WORLD), ("a", MPI.COMM_WORLD), ("r", MPI.COMM_SELF)):
+        for package in (series, tr):
+            with package.open(tmp_path / "run", mode) as opened:
+                assert opened.comm == expected
+            with package.open(tmp_path / "run", mode, comm=MPI.COMM_SELF) as opened:
+                assert opened.comm == MPI.COMM_SELF
+
+
+@pytest.mark.parametrize("mode", ["r", "w", "x", "a"])
+def test_a_child_reads_first_what_is_there_if_the_user_wants_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Any
+) -> None:
+    path = tmp_path / "run" if mode == "x" else write(tmp_path / "run")
+    calls: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(guard, "check_metadata", lambda *given: calls.append(given))
+    for engine in ("raw", None):
+        for wanted in (False, True):
+            calls.clear()
+            series.open(path, mode, engine=engine, guard=wanted).close()
+            read = wanted and mode in ("r", "a")
+            assert calls == [(str(path), engine, MPI.COMM_SELF if mode == "r" else MPI.COMM_WORLD)] * read
+            if mode == "x":
+                path = path.with_name(path.name + "x")
+
+
+def test_wrong_modes_and_paths(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown mode 'rw': expected 'r', 'w', 'x' or 'a'"):
+        series.open(tmp_path / "run", "rw")  # type: ignore[arg-type]
+    for mode in ("r", "w"):
+        with pytest.raises(InputError, match="is not in UTF-8; rename the file or directory"):
+            series.open(tmp_path / os.fsdecode(b"caf\xe9"), mode)  # type: ignore[arg-type]
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("grid", [None, tr.UniformGrid((4, 3, 2))])
+def test_closing_planes_need_to_know_what_is_periodic(tmp_path: Path, grid: Any) -> None:
+    with pytest.raises(InputError, match=r'closing = true: it is not known which .*, as closing = "xz"'):
+        series.open(tmp_path / "run.h5", "w", grid=grid, parameters={"closing": True})
+    write(tmp_path / "run.h5", grid=grid, parameters={"closing": False})
+
+
+def test_the_length_of_a_series_that_grows_is_that_of_now(tmp_path: Path) -> None:
+    with series.open(tmp_path / "run", "w") as out:
+        for count in range(3):
+            assert len(out) == len(out.steps) == count
+            out.write_step(float(count), u=FIELD)
+        assert [index for index, _ in out._handle.reader().steps()] == [0, 1, 2]
+
+
+# ---- by users --------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "run.h5")
+    with pytest.raises(InputError, match=rf"{path}: only a series opened to append can be rewound"):
+        tr.open(path, rewind_to=3)
+    with pytest.raises(InputError, match="several files are read only; expected one path to write"):
+        tr.open([path, path], "a")
+    for empty in ("", "./"):
+        if not empty:
+            with pytest.raises(InputError, match="the path is empty; expected that of a series"):
+                tr.open(empty)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(InputError, match=r"run\.h5: the directory of this program was removed; give the whole path"):
+        tr.open("run.h5")
+    with tr.open(path) as stored:
+        assert len(stored) == 1, "by its whole path"
+
+
+def test_there_are_no_steps_to_find(tmp_path: Path) -> None:
+    with tr.open(tmp_path / "run.h5", "w"):
+        pass
+    with tr.open(tmp_path / "run.h5") as stored:
+        for method in (None, "nearest"):
+            with pytest.raises(InputError, match=r"run\.h5: has no steps"):
+                stored.at(0.5, method)
+
+
+def test_a_new_series_says_its_box(tmp_path: Path) -> None:
+    """Without boundaries nothing is said, and of a grid without a law there is no length to say."""
+    walls = ("periodic", "dirichlet", "periodic")
+    grid = tr.UniformGrid((8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=walls)
+    stretched = tr.StretchedGrid(
+        (8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=walls, stretching="walls", beta=0.5
+    )
+    box = {"lengths": [4.0, 2.0, 1.25], "boundaries": "periodic,dirichlet,periodic"}
+    for number, (given, expected) in enumerate(
+        [
+            (None, {}),
+            (tr.UniformGrid((8, 9, 10)), {}),
+            (grid, box),
+            (grid.checked(), box),
+            (stretched, box | {"stretching": "walls", "beta": 0.5}),
+            (stretched.checked(), box | {"stretching": "walls", "beta": 0.5}),
+        ]
+    ):
+        path = tmp_path / f"{number}.h5"
+        with tr.open(path, "w", grid=given) as out:
+            out.write_step(0.0, u=np.zeros((10, 9, 8)))
+        with series.open(path) as stored:
+            assert stored.attributes == pytest.approx(expected) if not expected else stored.attributes == expected
