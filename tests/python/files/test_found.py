@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,14 @@ def test_a_journal_belongs_to_its_series(tmp_path: Path) -> None:
     journal = tmp_path / "run.h5.journal"
     journal.write_bytes(b"")
     assert list(of_series(path)) == [ExistingResult(str(path), [*files, journal])]
+
+
+def test_what_a_killed_program_began_to_replace_is_a_result(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with series.open(path, "w") as out:
+        out.write_step(0.0, u=np.zeros((2, 3, 4)))
+    path.rename(f"{path}.replaced")
+    told = {"tailrace": "replaced series", "state": "aside", "beside": [], "names": []}
+    Path(f"{path}.replaced.json").write_text(json.dumps(told))
+    (found,) = of_series(path)
+    assert found.files and path in found.files and path.exists()

@@ -213,6 +213,11 @@ def test_what_is_equal_is_shared(numbers):
     assert other.attributes == {"reynolds": 200.0} and other.notes == ["other"]
 
 
+def test_what_is_damaged_beside_the_values_of_steps_is_told_once(numbers, core):
+    numbers.damaged = ["cut"]
+    assert ArraySeries(Handle(core), "r", MPI.COMM_SELF).verify() == ["step 30 is cut", "step 10: cut", "step 20: cut"]
+
+
 def test_closing_closes_its_files(numbers, core):
     assert core.has_table(0) is False
     core.close()

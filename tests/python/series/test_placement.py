@@ -125,6 +125,7 @@ def test_steps_by_position():
     assert (steps[0], steps[2], steps[-1], steps[-3]) == ((0, 3, 1.5), (2, 8, 4.0), (2, 8, 4.0), (0, 3, 1.5))
     assert steps[1:] == [(1, 4, 2.0), (2, 8, 4.0)] and steps[::-2] == [(2, 8, 4.0), (0, 3, 1.5)]
     assert repr(steps) == "<3 steps of run.h5>"
+    assert [steps.index_at(position) for position in (0, 1, -1)] == [3, 4, 8]
     for position in (3, -4):
         with pytest.raises(IndexError) as error:
             steps[position]

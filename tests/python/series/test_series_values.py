@@ -50,6 +50,15 @@ def test_components(path, dtype):
         step["g"]
 
 
+def test_one_component_is_no_array(path):
+    f = components()[:1]
+    with tr.open(path, "w") as out:
+        out.write_step(0.0, f=f)
+    with tr.open(path) as stored:
+        assert stored[0].names == ["f_1"] and stored[0].components("f") == 1 and "f" in stored[0]
+        np.testing.assert_array_equal(stored[0]["f"], f)
+
+
 def test_components_with_ghosts_and_regions(path):
     f = components()
     wide = np.pad(f, ((0, 0), (1, 1), (0, 0), (2, 2)), constant_values=np.nan)

@@ -77,3 +77,52 @@ def test_a_stretching_is_kept(tmp_path):
         out.write_step(1.0, f=values((16, 17, 8)))
     with pytest.raises(InputError, match="its 2 steps have"):
         tr.open(tmp_path / "a.h5", "a", grid=walls(0.2))
+
+
+def test_the_last_step_that_is_kept_counts(tmp_path):
+    path = tmp_path / "a.h5"
+    with tr.open(path, "w", grid=grid()) as out:
+        out.write_step(0.0, index=5, f=values())
+        out.write_step(1.0, index=7, f=values())
+    for kept, count in ((5, 1), (6, 1), (7, 2), (None, 2)):
+        with pytest.raises(InputError, match=f"its {count} steps have"):
+            tr.open(path, "a", grid=grid(0.5), rewind_to=kept)
+    with tr.open(path, "a", grid=grid(0.5), rewind_to=4) as out:
+        assert len(out) == 0
+
+
+def test_places_may_differ_by_a_millionth_of_their_length(tmp_path):
+    """Some files have them in single precision. Of one point there is no length."""
+    def wide(spacing=0.5, origin=0.0):
+        return tr.UniformGrid((2001, 2, 1), (0.0, 0.0, origin), (spacing, 0.25, 0.125))
+
+    path = tmp_path / "a.h5"
+    with tr.open(path, "w", grid=wide()) as out:
+        out.write_step(0.0, f=np.zeros((1, 2, 2001)))
+    for near in (wide(0.5 * (1 + 0.9e-6)), wide(origin=0.9e-6)):
+        with tr.open(path, "a", grid=near):
+            pass
+    for far, said in ((wide(0.5 * (1 + 1.1e-6)), r"x\[2000\] = 1000.0"), (wide(origin=1.1e-6), r"z\[0\] = 0.0")):
+        with pytest.raises(InputError, match=said):
+            tr.open(path, "a", grid=far)
+
+
+@pytest.mark.parametrize("before", [None, tr.UniformGrid(POINTS, (0.0,) * 3, (0.5, 0.25, 0.125))], ids=["none", "bare"])
+def test_a_series_without_a_box_may_get_one(tmp_path, before):
+    for given in (grid(), grid(boundaries=WALLS)):
+        with tr.open(tmp_path / "a", "w", grid=before) as out:
+            out.write_step(0.0, f=values())
+        with tr.open(tmp_path / "a", "a", grid=given) as out:
+            out.write_step(1.0, f=values())
+        with tr.open(tmp_path / "a") as series:
+            assert series.attributes["boundaries"] == ",".join(given.boundaries)
+
+
+def test_a_lost_stretching_is_refused(tmp_path):
+    walls = tr.StretchedGrid((16, 17, 8), spacing=(0.5, 0.125, 0.25), boundaries=WALLS, stretching="walls", beta=0.3)
+    even = tr.UniformGrid((16, 17, 8), spacing=(0.5, 0.125, 0.25), boundaries=WALLS)
+    for first, other in ((walls, even), (even, walls)):
+        with tr.open(tmp_path / "a", "w", grid=first) as out:
+            out.write_step(0.0, f=values((16, 17, 8)))
+        with pytest.raises(InputError, match=r"y\[\d+\] = "):
+            tr.open(tmp_path / "a", "a", grid=other)

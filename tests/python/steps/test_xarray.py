@@ -10,6 +10,7 @@ import xarray as xr
 
 import tailrace as tr
 from helpers.inputs.flows_on_disk import GRID, arrays, write
+from tailrace.steps.xarray_engine import _chunks
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +199,63 @@ def test_components_are_a_dimension(tmp_path, count):
         assert found["u"].dims == ("time", "u_component", "z", "y", "x")
         np.testing.assert_array_equal(found["u"], np.stack([values, values + 100]))
         np.testing.assert_array_equal(found["u"][1, count - 1, 1, :, 2], values[count - 1, 1, :, 2] + 100)
+
+
+@pytest.mark.parametrize("dropped", ["ux", ["ux"], ["ux", "energy", "said"]])
+def test_what_is_dropped_is_not_there(path, dropped):
+    with xr.open_dataset(path, engine="tailrace", drop_variables=dropped) as found:
+        gone = {dropped} if isinstance(dropped, str) else set(dropped)
+        assert {"ux", "uy", "uz", "p", "q", "count", "energy", "said"} - gone == set(found.data_vars)
+        assert found.encoding["source"] == str(path)
+
+
+def test_what_is_not_in_every_step(tmp_path):
+    values = np.ones((2, 3, 4))
+    with tr.open(tmp_path / "run.h5", "w") as out:
+        out.write_step(0.0, a=values.astype("float32"), b=values.astype("int16"), c=values, v_2=values,
+                       scalars={"said": "first", "n": 1}, lists={"rows": np.arange(3), "other": np.arange(4)})
+        out.write_step(1.0, b=values.astype("int16"), c=values.astype("float32"), v_2=values,
+                       scalars={"m": 2.5}, lists={"rows": np.arange(3)})
+    with xr.open_dataset(tmp_path / "run.h5", engine="tailrace") as found:
+        assert {name: found[name].dtype for name in ("a", "b", "c")} == {"a": "float32", "b": "int16", "c": "float64"}
+        assert np.isnan(found["a"].values[1]).all() and (found["a"].values[0] == 1).all()
+        assert list(found["said"].values) == ["first", ""]
+        np.testing.assert_array_equal(found["n"].values, [1, np.nan])
+        np.testing.assert_array_equal(found["m"].values, [np.nan, 2.5])
+        assert found["v_2"].dims == ("time", "z", "y", "x"), "one without a first is no component"
+        assert found["rows"].dims == ("time", "rows_row") and found["other"].dims == ("time", "other_row")
+        assert found["a"].attrs == {}
+
+
+def test_units_are_known_of_the_fields_of_a_run_only(tmp_path):
+    fields = {"pressure": np.ones((2, 3, 4)), "mine": np.ones((2, 3, 4))}
+    for name, attributes in (("run.h5", {"reynolds": 50.0, "time/units": "s"}), ("other.h5", {"mine/units": "m"})):
+        with tr.open(tmp_path / name, "w") as out:
+            for key, value in attributes.items():
+                out.set_attribute(key, value)
+            out.write_step(0.0, fields)
+    with xr.open_dataset(tmp_path / "run.h5", engine="tailrace") as found:
+        assert found["pressure"].attrs == {"long_name": "pressure over density", "units": "1"}
+        assert found["mine"].attrs == {} and found.attrs == {"reynolds": 50.0}
+        assert found["time"].attrs == {"long_name": "time", "units": "s"}
+    with xr.open_dataset(tmp_path / "other.h5", engine="tailrace") as found:
+        assert found["pressure"].attrs == {"long_name": "pressure over density"}
+        assert found["mine"].attrs == {"units": "m"} and found.attrs == {}
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "expected"),
+    [
+        ((3, 64, 256, 512), "float64", {"t": 1}),
+        ((3, 65, 256, 512), "float64", {"t": 1, "z": 64}),
+        ((3, 129, 256, 512), "float32", {"t": 1, "z": 128}),
+        ((3, 2, 65, 256, 512), "float64", {"t": 1, "c": 1, "z": 64}),
+        ((3, 2, 8, 8, 8), "float64", {"t": 1, "c": 1}),
+        ((3, 4, 4096, 4096), "float64", {"t": 1, "z": 1}),
+        ((3, 4096, 4096), "float64", {"t": 1}),
+        ((300, 9), "float64", {"t": 1}),
+    ],
+)
+def test_chunks_are_of_64_mib_or_of_one_plane(shape, dtype, expected):
+    dims = {2: ("t", "y"), 3: ("t", "y", "x"), 4: ("t", "z", "y", "x"), 5: ("t", "c", "z", "y", "x")}[len(shape)]
+    assert _chunks(dims, shape, np.dtype(dtype)) == expected

@@ -123,3 +123,67 @@ def test_lists_of_other_sources_are_not_along_the_grid(tmp_path):
         out.write_step(0.0, lists={"mass": np.arange(10.0), "charge": np.arange(10.0)})
     with opened(tmp_path / "own.h5") as found:
         assert found["mass"].dims == found["charge"].dims == ("time", "row")
+
+
+SMALL = tr.UniformGrid((8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=("periodic", "dirichlet", "periodic"))
+
+
+def write(path, *steps, field=True, analysis=None):
+    """Steps of these lists, and perhaps a field beside them."""
+    with tr.open(path, "w", grid=SMALL) as out:
+        if analysis:
+            out.set_attribute("analysis", analysis)
+        for time, lists in enumerate(steps):
+            out.write_step(float(time), {"ux": np.ones((10, 9, 8))} if field else {}, lists=lists)
+    return path
+
+
+Y = np.array(SMALL.coordinates[1])
+
+
+def test_a_list_with_the_places_of_the_grid_is_its_axis(tmp_path):
+    with opened(write(tmp_path / "a.h5", {"y": Y, "mean": Y**2})) as found:
+        assert found["mean"].dims == ("time", "y") and found["ux"].dims == ("time", "z", "y", "x")
+        np.testing.assert_allclose(found["y"].values, Y)
+    path = write(tmp_path / "b.h5", {"y": Y + 0.01, "mean": Y**2})
+    with pytest.warns(UserWarning, match="left out 'y', which is the name of a coordinate here"):
+        found = opened(path)
+    with found:
+        assert found["mean"].dims == ("time", "row")
+        np.testing.assert_allclose(found["y"].values, Y)
+    with opened(write(tmp_path / "c.h5", {"y": Y + 0.01, "mean": Y**2}, field=False)) as found:
+        assert found["mean"].dims == ("time", "y")
+        np.testing.assert_allclose(found["y"].values, Y + 0.01)
+
+
+def test_a_list_that_changes_is_no_axis(tmp_path):
+    k = np.arange(5.0)
+    for changed in range(3):
+        steps = [{"k": k * (2 if at == changed else 1), "e": k} for at in range(3)]
+        with opened(write(tmp_path / f"{changed}.h5", *steps)) as found:
+            assert found["e"].dims == found["k"].dims == ("time", "row")
+    gap = np.where(k == 2, np.nan, k)
+    with opened(write(tmp_path / "same.h5", {"e": k}, {"k": gap, "e": k}, {"k": gap, "e": k})) as found:
+        assert found["e"].dims == ("time", "k")
+        np.testing.assert_array_equal(found["k"].values, gap)
+
+
+def test_a_measure_of_the_axis_may_change(tmp_path):
+    with opened(write(tmp_path / "a.h5", *({"y": Y, "y_plus": n * Y, "u": Y} for n in (1, 2)), field=False)) as found:
+        assert found["y_plus"].dims == ("time", "y") and "y_plus" in found.coords
+        np.testing.assert_allclose(found["y_plus"].values, [Y, 2 * Y])
+        assert found["y_plus"].attrs == {"long_name": "y_plus"}
+    with opened(write(tmp_path / "b.h5", *({"y": Y, "y_plus": 3 * Y, "u": Y} for n in (1, 2)), field=False)) as found:
+        assert found["y_plus"].dims == ("y",)
+        np.testing.assert_allclose(found["y_plus"].values, 3 * Y)
+
+
+def test_what_an_analysis_returns_lies_along_the_grid(tmp_path):
+    lists = {"profile": np.arange(9.0), "plane": np.ones((10, 9)), "other": np.arange(7.0)}
+    with opened(write(tmp_path / "a.h5", lists, analysis="own.py")) as found:
+        assert found["profile"].dims == ("time", "y") and found["plane"].dims == ("time", "z", "y")
+        assert found["other"].dims == ("time", "other_row")
+        np.testing.assert_allclose(found["y"].values, Y)
+    with opened(write(tmp_path / "b.h5", lists)) as found:
+        assert found["profile"].dims == ("time", "profile_row")
+        assert found["plane"].dims == ("time", "plane_row", "plane_column")

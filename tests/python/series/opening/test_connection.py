@@ -11,7 +11,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace.core import InputError
+from tailrace.core import FileLock, InputError
 from tailrace.io import guard, series
 
 FIELD = np.arange(24.0).reshape(2, 3, 4)
@@ -73,6 +73,46 @@ def test_the_length_of_a_series_that_grows_is_that_of_now(tmp_path: Path) -> Non
         assert [index for index, _ in out._handle.reader().steps()] == [0, 1, 2]
 
 
+def test_places_of_all_directions_come_back(tmp_path: Path) -> None:
+    grid = tr.UniformGrid((4, 3, 2), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125))
+    with series.open(write(tmp_path / "run.h5", grid=grid)) as stored:
+        assert stored.grid == grid and type(stored.grid) is tr.UniformGrid
+    for axis, places in enumerate(((0.0, 1.0, 4.0, 5.0), (1.0, 2.0, 4.0), (3.0, 7.0))):
+        uneven: list[Any] = [(), (), ()]
+        uneven[axis] = places
+        stretched = tr.StretchedGrid((4, 3, 2), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125), uneven)
+        with series.open(write(tmp_path / "run", grid=stretched)) as stored:
+            assert isinstance(stored.grid, tr.StretchedGrid)
+            assert tuple(stored.grid.coordinates[axis]) == places
+
+
+def test_a_closed_series_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "run")
+    stored = series.open(path)
+    assert not stored._handle.dataset and stored.dataset is None
+    for _ in range(2):
+        stored.close()
+        assert repr(stored) == "<Series, closed>"
+    for use in (lambda: stored.path, lambda: len(stored), lambda: stored[0], lambda: stored.write_step(1.0, u=FIELD)):
+        with pytest.raises(InputError, match=f"{path}: the series is closed; use it before, or open it again"):
+            use()
+    assert (stored.dropped, stored.coupling.role) == ([], "none")
+
+
+@pytest.mark.parametrize("name", ["run", "run.h5"])
+def test_an_error_that_somebody_keeps_keeps_no_series(tmp_path: Path, name: str) -> None:
+    """As a notebook does, with all functions through which the error went."""
+    def fail(path: Path) -> None:
+        with series.open(path, "w") as out:
+            out.begin_step(0, 0.0)
+            out.write("u", np.zeros(3))
+
+    with pytest.raises(InputError, match="nz, ny, nx") as kept:
+        fail(tmp_path / name)
+    FileLock(str(tmp_path / name)).release()
+    assert kept.value.__traceback__ is not None
+
+
 # ---- by users --------------------------------------------------------------------------------------------------------
 
 
@@ -112,6 +152,8 @@ def test_a_new_series_says_its_box(tmp_path: Path) -> None:
     stretched = tr.StretchedGrid(
         (8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=walls, stretching="walls", beta=0.5
     )
+    places = 2 * np.linspace(0, 1, 9) ** 2
+    uneven = tr.StretchedGrid((8, 9, 10), spacing=(0.5, 0.25, 0.125), coordinates=((), places, ()), boundaries=walls)
     box = {"lengths": [4.0, 2.0, 1.25], "boundaries": "periodic,dirichlet,periodic"}
     for number, (given, expected) in enumerate(
         [
@@ -120,6 +162,7 @@ def test_a_new_series_says_its_box(tmp_path: Path) -> None:
             (grid, box),
             (grid.checked(), box),
             (stretched, box | {"stretching": "walls", "beta": 0.5}),
+            (uneven, box),
             (stretched.checked(), box | {"stretching": "walls", "beta": 0.5}),
         ]
     ):

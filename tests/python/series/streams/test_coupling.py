@@ -122,3 +122,8 @@ def test_files_have_no_other_side():
     for measured, name in ((NO_COUPLING, "role"), (NO_COUPLING.own, "ranks")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(measured, name, "other")
+
+
+def test_shares_of_less_than_a_second_are_told():
+    (line,) = explain(Coupling("reader", side(1, 2, 0.25, 0.5, 0.25), (), 0, 0, 0))
+    assert line.endswith("0.2 s (25%) computing, 0.2 s (25%) fetching steps, 0.5 s (50%) waiting")
