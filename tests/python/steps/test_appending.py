@@ -126,3 +126,13 @@ def test_a_lost_stretching_is_refused(tmp_path):
             out.write_step(0.0, f=values((16, 17, 8)))
         with pytest.raises(InputError, match=r"y\[\d+\] = "):
             tr.open(tmp_path / "a", "a", grid=other)
+
+
+def test_a_new_series_takes_any_grid(tmp_path):
+    for given in (grid(), grid(0.5), None, grid(boundaries=WALLS)):
+        with tr.open(tmp_path / "a", "w", grid=given) as out:
+            out.write_step(0.0, f=values())
+        with tr.open(tmp_path / "a", "a") as out:
+            out.write_step(1.0, f=values())
+        with tr.open(tmp_path / "a") as series:
+            assert len(series) == 2 and (series.grid is None or series.grid.spacing == given.spacing)

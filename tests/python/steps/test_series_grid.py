@@ -123,8 +123,9 @@ def test_names_of_a_grid_file(tmp_path: Path, theirs: str, said: str) -> None:
     path = write(tmp_path / "run.h5", fields={"ux": ones, "uy": 2 * ones}, **BOX)
     given = tmp_path / "grid.toml"
     given.write_text(f'[variables]\nspeed = "{theirs}"\n')
-    with pytest.raises(tr.InputError, match=said):
-        tr.open(path, grid=given)
+    for precision in (None, "float64"):
+        with pytest.raises(tr.InputError, match=said):
+            tr.open(path, grid=given, precision=precision)  # type: ignore[arg-type]
     given.write_text('[variables]\nspeed = "ux"\n')
     with tr.open(path, grid=given) as series:
         assert series[0].names == ["uy", "speed"] and series[0]["speed"].max() == 1.0
@@ -173,3 +174,25 @@ def test_the_type_of_the_fields(tmp_path: Path, types: tuple[str, str], precisio
     with tr.open(write(tmp_path / "run.h5", fields=fields, **BOX), precision=precision) as series:
         assert series[0]["ux"].dtype == expected
         assert series[0]["n"].dtype == (types[1] if types[1] == "int32" else expected)
+
+
+def test_the_grid_of_a_series_that_is_written_or_has_no_steps(tmp_path: Path) -> None:
+    with tr.open(tmp_path / "run.h5", "w", grid=PLACES) as out:
+        for count in range(2):
+            assert len(out) == count and out.grid == PLACES
+            out.write_step(float(count), ux=np.ones(POINTS[::-1]))
+    with tr.open(tmp_path / "empty.h5", "w", grid=PLACES):
+        pass
+    with tr.open(tmp_path / "empty.h5") as series:
+        assert len(series) == 0 and series.grid in (None, PLACES)
+
+
+def test_four_times_are_told_around_one_that_is_not_there(tmp_path: Path) -> None:
+    with tr.open(tmp_path / "run.h5", "w") as out:
+        for time in (0.0, 1.0, 2.0, 4.0, 8.0, 16.0):
+            out.write_step(time, u=np.ones((2, 3, 4)))
+    with tr.open(tmp_path / "run.h5") as series:
+        with pytest.raises(tr.InputError, match="at time 3; its times are 0 to 16, next to it 0, 1, 2, 4. series"):
+            series.at(3.0)
+        found = [[series.at(time, method).time for method in ("nearest", "pad", "backfill")] for time in (2.9, 4.0)]
+        assert found == [[2.0, 2.0, 4.0], [4.0, 4.0, 4.0]]

@@ -113,11 +113,13 @@ def test_a_block_is_the_part_of_this_rank(operators: tr.Operators) -> None:
 
 
 def test_the_steps_of_a_file_say_whether_some_are_missing(tmp_path: Path) -> None:
-    for made_by, missed in (("run", [[], [], []]), ("other", [[], [], [20, 30]]), (None, [[], [], [20, 30]])):
+    gap = [[], [], [20, 30]]
+    for made_by, every, missed in (("run", 10, [[]] * 3), ("other", 10, gap), ("", 10, gap), ("", 0, [[]] * 3)):
         with tr.open(tmp_path / "run.h5", "w") as out:
             if made_by:
                 out.set_attribute("made_by", made_by)
-            out.set_attribute("every", 10)
+            if every:
+                out.set_attribute("every", every)
             for index in (0, 10, 40):
                 out.write_step(float(index), index=index, u=np.zeros((2, 3, 4)))
         with tr.open(tmp_path / "run.h5") as series:

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace.core import FileLock, InputError
+from tailrace.core import FileLock, InputError, IoError
 from tailrace.io import guard, series
 
 FIELD = np.arange(24.0).reshape(2, 3, 4)
@@ -171,3 +172,36 @@ def test_a_new_series_says_its_box(tmp_path: Path) -> None:
             out.write_step(0.0, u=np.zeros((10, 9, 8)))
         with series.open(path) as stored:
             assert stored.attributes == pytest.approx(expected) if not expected else stored.attributes == expected
+
+
+def test_an_engine_or_a_family_is_taken_by_its_name(tmp_path: Path) -> None:
+    """The name of SIONlib is that of both."""
+    ours, sion = write(tmp_path / "run.h5"), write(tmp_path / "run.sion", engine="sion")
+    foreign = tmp_path / "foreign.h5"
+    with h5py.File(foreign, "w") as file:
+        file["u"] = FIELD
+    for path, engine, found in (
+        (ours, None, "hdf5"), (ours, "hdf5", "hdf5"), (sion, None, "sion"), (sion, "sion", "sion"),
+        (foreign, None, "hdf5-other"), (foreign, "generic", "hdf5-other"),
+    ):  # fmt: skip
+        with tr.open(path, engine=engine) as stored:
+            assert stored.engine == found and (stored.dataset is None) == (path != foreign)
+            np.testing.assert_array_equal(stored[0].read("u"), FIELD)
+    for path, engine in ((foreign, "hdf5"), (ours, "pencil"), (foreign, "xcompact3d"), (ours, "unknown")):
+        with pytest.raises((InputError, IoError)):
+            tr.open(path, engine=engine)
+
+
+def test_the_series_of_a_run_is_found_by_its_input(tmp_path: Path) -> None:
+    (tmp_path / "input.i3d").touch()
+    write(tmp_path / "data", engine="raw")
+    with tr.open(tmp_path) as stored:
+        assert stored.path == str(tmp_path / "data") and len(stored) == 1
+    with pytest.raises(IoError):
+        tr.open(tmp_path, engine="raw")
+
+
+def test_what_nobody_knows_is_said_to_be_unknown(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt: is no series of Tailrace, nor a file of xcompact3d, pencil"):
+        tr.open(tmp_path / "notes.txt")
