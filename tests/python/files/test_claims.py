@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,10 @@ def is_free(record: Path) -> bool:
     return True
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def test_a_claim_makes_the_folder_of_its_record(tmp_path: Path) -> None:
     record = record_of(tmp_path / "a" / "b" / "run.h5")
     with SetAside(record, [tmp_path / "a"]) as earlier:
@@ -35,7 +38,7 @@ def test_a_claim_that_fails_is_given_back_at_once(tmp_path: Path, text: str) -> 
     record = record_of(tmp_path / "x")
     with SetAside(record, [tmp_path / "x"]) as earlier:
         record.write_text(text)
-        with pytest.raises((InputError, IoError), match="x.earlier.json is "):
+        with pytest.raises((InputError, IoError), match=r"x\.earlier\.json is "):
             earlier.claim()
         assert is_free(record)
     assert record.read_text() == text
@@ -88,11 +91,11 @@ def test_links_stay_and_lead_somewhere(tmp_path: Path) -> None:
         path.symlink_to(Path("disk") / path.name)
     with SetAside(record_of(tmp_path / "run.bp"), paths) as earlier:
         earlier.set_aside(paths)
-        assert sorted(os.listdir(tmp_path / "disk")) == ["a.h5.earlier", "run.bp", "run.bp.earlier"]
+        assert names(tmp_path / "disk") == ["a.h5.earlier", "run.bp", "run.bp.earlier"]
         assert not any((tmp_path / "run.bp").iterdir()) and not (tmp_path / "a.h5").exists()
     assert (tmp_path / "run.bp" / "md.idx").read_text() == (tmp_path / "a.h5").read_text() == "old"
     assert all(path.is_symlink() for path in paths)
-    assert sorted(os.listdir(tmp_path / "disk")) == ["a.h5", "run.bp"]
+    assert names(tmp_path / "disk") == ["a.h5", "run.bp"]
 
 
 def test_folders_that_are_set_aside_leave_their_names_free(tmp_path: Path) -> None:

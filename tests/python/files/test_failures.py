@@ -9,7 +9,10 @@ from tailrace.files.failures import io_errors
 
 
 def test_a_failure_of_the_system_says_what_was_being_done() -> None:
-    with pytest.raises(IoError, match=r"^cannot write run\.csv: No space left on device$"), io_errors("cannot write run.csv"):
+    with (
+        pytest.raises(IoError, match=r"^cannot write run\.csv: No space left on device$"),
+        io_errors("cannot write run.csv"),
+    ):
         raise OSError(28, "No space left on device")
 
 

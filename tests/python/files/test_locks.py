@@ -25,7 +25,12 @@ def test_a_note_is_printed_once_and_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(locks, "_told", set())
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="utf-8"))
     expected = b""
-    for path, said in (("plain", b""), ("noted", b"note: no locks on \\u001b[31mthis\n"), ("noted2", b""), ("other", b"note: other\n")):
+    for path, said in (
+        ("plain", b""),
+        ("noted", b"note: no locks on \\u001b[31mthis\n"),
+        ("noted2", b""),
+        ("other", b"note: other\n"),
+    ):
         assert isinstance(locks.take(path), Noted)
         expected += said
         assert written.getvalue() == expected, "also before the program writes more"

@@ -182,7 +182,9 @@ def test_values_that_are_not_finite_are_counted_and_are_no_damage(monkeypatch, p
     monkeypatch.setattr(dataset_reader, "_PIECE", piece)
     holes = Holes()
     core = DatasetReader(holes, MPI.COMM_SELF)
-    assert core.verify(0) == [] and holes.not_finite == ["step 10: n has 1 values that are not finite, the first at row 1"]
+    assert core.verify(0) == [] and holes.not_finite == [
+        "step 10: n has 1 values that are not finite, the first at row 1"
+    ]
     assert core.verify(1) == []
     assert holes.not_finite[1:] == [
         "step 20: ux has 3 values that are not finite, the first at point 3, 1, 0",

@@ -169,7 +169,7 @@ def test_attributes():
     ):
         found = attribute_value("a", value)
         assert found == plain and type(found) is type(plain)
-    for value in (["a", 1], [1, None], [[1]], [], [b"a"]):
+    for value in (["a", 1], [1, None], [[1]], [], [b"a"], b"a", {1, 2}, {"a": 1}, None):
         with pytest.raises(
             InputError, match="a: expected a text, a number, a list of numbers or a list of texts, found"
         ):
@@ -194,10 +194,19 @@ def test_the_ends_of_whole_numbers():
         assert scalar_value("a", value) == attribute_value("a", [value])[0] == value
     for value in (-(1 << 63) - 1, 1 << 63):
         for use in (scalar_value, attribute_value):
-            with pytest.raises(InputError, match=f"a: {value} does not fit into 64 bits; write it as a text or a float"):
+            with pytest.raises(
+                InputError, match=f"a: {value} does not fit into 64 bits; write it as a text or a float"
+            ):
                 use("a", value)
 
 
 def test_masked_values_are_not_stored():
-    with pytest.raises(InputError, match="a: .*mask"):
+    with pytest.raises(InputError, match=r"a: .*mask"):
         stored_array("a", np.ma.masked_greater(np.arange(4.0), 2.0))
+
+
+def test_texts_are_in_utf_8():
+    assert scalar_value("a", "\u03c0") == attribute_value("a", "\u03c0") == "\u03c0"
+    for use in (scalar_value, attribute_value):
+        with pytest.raises(InputError, match=r"a: the text '.*' is not in UTF-8"):
+            use("a", "x\ud800")

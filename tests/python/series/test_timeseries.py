@@ -325,7 +325,8 @@ def test_a_run_whose_case_was_changed_tells_so_in_the_head(tmp_path):
 
 @pytest.mark.parametrize(
     ("head", "first"),
-    [("# Tailrace time series\n# new\nstep,time,a\n", "# new"), ("# Tailrace time series\n# new\nstep,time,b\n", "# old"),
+    [("# Tailrace time series\n# new\nstep,time,a\n", "# new"),
+     ("# Tailrace time series\n# new\nstep,time,b\n", "# old"),
      ("# Tailrace time series\n# new\nmy_step,time,a\n", "# old"), ("", "# old"), (None, "# old")],
 )  # fmt: skip
 def test_a_new_head_is_for_the_same_columns(tmp_path, head, first):
@@ -338,3 +339,11 @@ def test_a_new_head_is_for_the_same_columns(tmp_path, head, first):
 def test_the_last_comment_counts(tmp_path):
     (tmp_path / "series.csv").write_text("# Tailrace time series\n# host: a\n# made_by: run\nstep,time\n")
     assert read_provenance(tmp_path / "series.csv") == {"host": "a", "made_by": "run"}
+
+
+@pytest.mark.parametrize("line", ["7", "7,0.5", "7,0.5,1,2"])
+def test_a_row_has_a_number_for_each_column(tmp_path, line):
+    path = tmp_path / "series.csv"
+    path.write_text(f"# Tailrace time series\nstep,time,a\n1,0.5,2\n{line}\n")
+    with pytest.raises(TimeSeriesError, match=f"line 4: expected 3 numbers, found: {line}$"):
+        read_time_series(path)

@@ -93,6 +93,7 @@ def test_the_last_step_that_is_kept_counts(tmp_path):
 
 def test_places_may_differ_by_a_millionth_of_their_length(tmp_path):
     """Some files have them in single precision. Of one point there is no length."""
+
     def wide(spacing=0.5, origin=0.0):
         return tr.UniformGrid((2001, 2, 1), (0.0, 0.0, origin), (spacing, 0.25, 0.125))
 

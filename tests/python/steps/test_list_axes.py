@@ -42,7 +42,8 @@ Shapes = dict[str, tuple[int, ...]]
             ListAxes({"q_density": ("q_centres",)}, centres={"q_centres": "q_edges"}),
         ),
         ({"bins": (9,), "pdf": (8,)}, {"bins"}, ListAxes({"pdf": ("centres",)}, centres={"centres": "bins"})),
-        ({"bin_edges": (9,), "p": (8,)}, {"bin_edges"}, ListAxes({"p": ("centres",)}, centres={"centres": "bin_edges"})),
+        ({"bin_edges": (9,), "p": (8,)}, {"bin_edges"},
+         ListAxes({"p": ("centres",)}, centres={"centres": "bin_edges"})),
         ({"bins": (9,), "pdf": (9,)}, {"bins"}, ListAxes({"bins": ("bins",), "pdf": ("bins",)}, {"bins"})),
         ({"bins": (9,), "pdf": (7,)}, {"bins"}, ListAxes()),
         (
@@ -126,7 +127,14 @@ def test_edges_are_one_more(abscissa: str, length: int, count: int, fit: bool) -
 
 @pytest.mark.parametrize(
     ("one", "other", "count"),
-    [("q_edges", "q_density", 2), ("ky", "E_ky", 2), ("a", "b", 0), ("abc", "ab", 2), ("same", "same", 4), ("", "a", 0)],
+    [
+        ("q_edges", "q_density", 2),
+        ("ky", "E_ky", 2),
+        ("a", "b", 0),
+        ("abc", "ab", 2),
+        ("same", "same", 4),
+        ("", "a", 0),
+    ],
 )
 def test_letters_in_common(one: str, other: str, count: int) -> None:
     assert in_common(one, other) == in_common(other, one) == count

@@ -30,14 +30,14 @@ def write(path: Path, grid: tr.UniformGrid | None = PLACES, fields: Any = None, 
     [
         ({"lengths": BOX["lengths"]}, "its boundaries are not known: it has no attribute 'boundaries'"),
         ({"boundaries": BOX["boundaries"]}, "its lengths are not known: it has no attribute 'lengths'"),
-        ({**BOX, "lengths": "long"}, r"the attributes lengths = 'long' and boundaries = .* do not tell three directions"),
+        ({**BOX, "lengths": "long"}, r"attributes lengths = 'long' and boundaries = .* do not tell three directions"),
         ({**BOX, "lengths": [8.0, 2.0]}, "do not tell three directions"),
         ({**BOX, "lengths": [8.0, 2.0, 1.5, 1.0]}, "do not tell three directions"),
         ({**BOX, "lengths": 8.0}, "do not tell three directions"),
         ({**BOX, "boundaries": "periodic,dirichlet"}, "do not tell three directions"),
         ({**BOX, "boundaries": "periodic,wall,periodic"}, "run.h5: .*wall"),
-        ({**BOX, "stretching": 3, "beta": 0.5}, "the attributes stretching = 3 and beta = 0.5 are no name of a stretching"),
-        ({**BOX, "stretching": "walls", "beta": "b"}, "stretching = 'walls' and beta = 'b' are no name of a stretching"),
+        ({**BOX, "stretching": 3, "beta": 0.5}, "stretching = 3 and beta = 0.5 are no name of a"),
+        ({**BOX, "stretching": "walls", "beta": "b"}, "stretching = 'walls' and beta = 'b' are no name of"),
         ({**BOX, "lengths": [8.0, 2.0, 3.0]},
          r"holds a part of the field only: 12 points in z from 0, 0\.125 apart, of a periodic box of length 3\. "),
         ({**BOX, "lengths": [8.0, 4.0, 1.5]},
@@ -192,7 +192,7 @@ def test_four_times_are_told_around_one_that_is_not_there(tmp_path: Path) -> Non
         for time in (0.0, 1.0, 2.0, 4.0, 8.0, 16.0):
             out.write_step(time, u=np.ones((2, 3, 4)))
     with tr.open(tmp_path / "run.h5") as series:
-        with pytest.raises(tr.InputError, match="at time 3; its times are 0 to 16, next to it 0, 1, 2, 4. series"):
+        with pytest.raises(tr.InputError, match=r"at time 3; its times are 0 to 16, next to it 0, 1, 2, 4\. series"):
             series.at(3.0)
         found = [[series.at(time, method).time for method in ("nearest", "pad", "backfill")] for time in (2.9, 4.0)]
         assert found == [[2.0, 2.0, 4.0], [4.0, 4.0, 4.0]]

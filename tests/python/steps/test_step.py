@@ -37,9 +37,7 @@ def test_what_a_source_says(operators: tr.Operators) -> None:
     assert (step.dt, step.scalars, step.missed, step.flat, step.parameters) == (None, {}, [], "", {})
     with pytest.raises(tr.InputError, match="the Reynolds number is not known: the source has no attribute"):
         _ = step.viscosity
-    step = step_of(
-        operators, "ux", attributes={"dt": 0.25, "reynolds": 50.0}, scalars={"energy": 1.5}, missed=[5, 6]
-    )
+    step = step_of(operators, "ux", attributes={"dt": 0.25, "reynolds": 50.0}, scalars={"energy": 1.5}, missed=[5, 6])
     assert (step.dt, step.viscosity, step.scalars, step.missed) == (0.25, 0.02, {"energy": 1.5}, [5, 6])
     assert step.names == ["ux"] and "ux" in step and "uy" not in step
     assert step.grid.points == POINTS and step.grid.boundaries == BOUNDARIES
@@ -64,7 +62,13 @@ def test_the_components_of_a_vector(operators: tr.Operators, names: str, vector:
 
 @pytest.mark.parametrize(
     ("names", "vector", "missing"),
-    [("ux uz", "u", "uy"), ("w_x w_z", "w", "w_y"), ("v_1 v_2", "v", "v_3"), ("a", "u", "ux"), ("u_2 u_3 ux", "u", "u_1")],
+    [
+        ("ux uz", "u", "uy"),
+        ("w_x w_z", "w", "w_y"),
+        ("v_1 v_2", "v", "v_3"),
+        ("a", "u", "ux"),
+        ("u_2 u_3 ux", "u", "u_1"),
+    ],
 )
 def test_a_component_that_is_missing_is_named(operators: tr.Operators, names: str, vector: str, missing: str) -> None:
     with pytest.raises(tr.InputError, match=f"^vector '{vector}': step 7 has no field '{missing}'; "):

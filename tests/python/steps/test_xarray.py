@@ -212,10 +212,23 @@ def test_what_is_dropped_is_not_there(path, dropped):
 def test_what_is_not_in_every_step(tmp_path):
     values = np.ones((2, 3, 4))
     with tr.open(tmp_path / "run.h5", "w") as out:
-        out.write_step(0.0, a=values.astype("float32"), b=values.astype("int16"), c=values, v_2=values,
-                       scalars={"said": "first", "n": 1}, lists={"rows": np.arange(3), "other": np.arange(4)})
-        out.write_step(1.0, b=values.astype("int16"), c=values.astype("float32"), v_2=values,
-                       scalars={"m": 2.5}, lists={"rows": np.arange(3)})
+        out.write_step(
+            0.0,
+            a=values.astype("float32"),
+            b=values.astype("int16"),
+            c=values,
+            v_2=values,
+            scalars={"said": "first", "n": 1},
+            lists={"rows": np.arange(3), "other": np.arange(4)},
+        )
+        out.write_step(
+            1.0,
+            b=values.astype("int16"),
+            c=values.astype("float32"),
+            v_2=values,
+            scalars={"m": 2.5},
+            lists={"rows": np.arange(3)},
+        )
     with xr.open_dataset(tmp_path / "run.h5", engine="tailrace") as found:
         assert {name: found[name].dtype for name in ("a", "b", "c")} == {"a": "float32", "b": "int16", "c": "float64"}
         assert np.isnan(found["a"].values[1]).all() and (found["a"].values[0] == 1).all()

@@ -93,12 +93,12 @@ def test_the_child_is_no_rank_and_writes_no_traces(monkeypatch: pytest.MonkeyPat
 def test_what_ends_badly_is_an_error_of_the_series(
     monkeypatch: pytest.MonkeyPatch, code: int, answer: bytes, said: str
 ) -> None:
-    with pytest.raises(IoError, match=f"cannot read run.bp: {said}"):
+    with pytest.raises(IoError, match=rf"cannot read run\.bp: {said}"):
         ask(monkeypatch, Child((code, answer)))
 
 
 def test_errors_of_the_function_are_raised_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="^mine$"):
+    with pytest.raises(ValueError, match=r"^mine$"):
         ask(monkeypatch, Child((0, done(ValueError("mine"), worked=False))))
     assert ask(monkeypatch, Child((0, done(False)))) is False, "a result, and no error"
 
@@ -165,9 +165,7 @@ def test_a_child_says_what_it_is(tmp_path: Path, told: str) -> None:
     assert found == {"stopped from outside": False, "ends in time": True, "ends with its parent": True, "core": 0}
 
 
-def test_a_child_that_is_too_slow_does_not_go_on(
-    tmp_path: Path, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_that_is_too_slow_does_not_go_on(tmp_path: Path, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "_SECONDS", 1)
     monkeypatch.setattr(guard, "_BUSY", 1)
     with pytest.raises(IoError, match="did not return within 1 s of its own time"):

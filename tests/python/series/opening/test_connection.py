@@ -103,6 +103,7 @@ def test_a_closed_series_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["run", "run.h5"])
 def test_an_error_that_somebody_keeps_keeps_no_series(tmp_path: Path, name: str) -> None:
     """As a notebook does, with all functions through which the error went."""
+
     def fail(path: Path) -> None:
         with series.open(path, "w") as out:
             out.begin_step(0, 0.0)
@@ -112,6 +113,23 @@ def test_an_error_that_somebody_keeps_keeps_no_series(tmp_path: Path, name: str)
         fail(tmp_path / name)
     FileLock(str(tmp_path / name)).release()
     assert kept.value.__traceback__ is not None
+
+
+def test_what_is_written_piece_by_piece_is_there(tmp_path: Path) -> None:
+    with series.open(tmp_path / "run", "w") as out:
+        out.set_attribute("said", "mine")
+        out.begin_step(3, 0.5)
+        out.write("u", FIELD)
+        out.write_list("rows", np.arange(3.0))
+        out.write_scalar("energy", 1.5)
+        for shape in ((), (2, 2, 2)):
+            with pytest.raises(InputError, match=r"rows: a list has the shape \(rows,\) or \(rows, columns\), found"):
+                out.write_list("rows", np.zeros(shape))
+        out.end_step()
+    with series.open(tmp_path / "run") as stored:
+        step = stored[0]
+        assert (step.index, step.time, step.scalars, stored.attributes) == (3, 0.5, {"energy": 1.5}, {"said": "mine"})
+        assert step["rows"].tolist() == [0.0, 1.0, 2.0] and step["u"].tolist() == FIELD.tolist()
 
 
 # ---- by users --------------------------------------------------------------------------------------------------------
@@ -150,9 +168,7 @@ def test_a_new_series_says_its_box(tmp_path: Path) -> None:
     """Without boundaries nothing is said, and of a grid without a law there is no length to say."""
     walls = ("periodic", "dirichlet", "periodic")
     grid = tr.UniformGrid((8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=walls)
-    stretched = tr.StretchedGrid(
-        (8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=walls, stretching="walls", beta=0.5
-    )
+    stretched = tr.StretchedGrid((8, 9, 10), spacing=(0.5, 0.25, 0.125), boundaries=walls, stretching="walls", beta=0.5)
     places = 2 * np.linspace(0, 1, 9) ** 2
     uneven = tr.StretchedGrid((8, 9, 10), spacing=(0.5, 0.25, 0.125), coordinates=((), places, ()), boundaries=walls)
     box = {"lengths": [4.0, 2.0, 1.25], "boundaries": "periodic,dirichlet,periodic"}

@@ -118,7 +118,7 @@ def test_of_several_readers_and_of_a_writer_without_steps_no_balance_is_told():
 
 
 def test_files_have_no_other_side():
-    assert NO_COUPLING == Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), (), 0, 0, 0)
+    assert Coupling("none", CouplingSide(0, 0, 0.0, 0.0, 0.0, 0.0, "", "", 0), (), 0, 0, 0) == NO_COUPLING
     for measured, name in ((NO_COUPLING, "role"), (NO_COUPLING.own, "ranks")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(measured, name, "other")
