@@ -121,7 +121,7 @@ class Picture(Consumer):
             return
         try:
             on_root(self._comm, lambda: self._write(index, time, [image for image in images if image is not None]))
-        except (Error, OSError) as error:
+        except (Error, OSError, InputError) as error:
             self._off = str(error)
             self._say(f"warning: picture '{self._section.name}' is switched off at step {index}: {error}")
         self._last = index

@@ -66,6 +66,7 @@ class _Moment(NamedTuple):
     step: int
     time: float
     group: int
+    missed: int  # steps that the source has lost before it
 
 
 class Analyse:
@@ -186,7 +187,7 @@ class Analyse:
 
         :param taken: how many groups have a step.
         """
-        ours = None if step is None else _Moment(step.index, step.time, self._group)
+        ours = None if step is None else _Moment(step.index, step.time, self._group, len(step.missed))
         moments = [ours] if self._request.groups == 1 else self._world.allgather(ours)[:: self._ranks]
         there: list[_Moment] = [moment for moment in moments if moment is not None][:taken]
         for analysis in self._analyses:
@@ -198,7 +199,7 @@ class Analyse:
         if self._last is None:
             self._replace_earlier()
         self._last = there[-1]
-        self._missed += len(step.missed) if step else 0
+        self._missed += sum(moment.missed for moment in there)
 
     def _replace_earlier(self) -> None:
         if self._request.overwrite:

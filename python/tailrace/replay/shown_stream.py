@@ -67,8 +67,8 @@ class ShownStream:
                 if self._publisher.wants(step.index, step.time):
                     self._look(step)
             state = "finished"
-        except Error as error:
-            state = f"failed: {error}"
+        except (Error, OSError, ValueError) as error:
+            state = f"failed: {reason(error)}"
             raise
         finally:
             self._publisher.end(state)

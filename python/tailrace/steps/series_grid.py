@@ -64,12 +64,13 @@ class SeriesGrid:
         self.precision = precision or "float64"
         try:
             self.points = self._find_points(first)
-            self.names(first)  # the names of the user's file are checked
             self.grid = self._find_grid(self.points)
         except InputError as error:
-            if given.grid or given.variables:
+            if given.grid or (given.variables and self.points is None):
                 raise
             self.problem = str(error)
+        if self.points is not None:
+            self.names(first)  # the names of the user's file are checked
         if precision is None:
             self.precision = self._stored_precision(first)
 

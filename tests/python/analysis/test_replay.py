@@ -349,3 +349,12 @@ def test_the_time_of_waiting_is_that_of_one_phase():
     phases = [SimpleNamespace(phase=name, mean_seconds=time) for name, time in (("read", 4.0), ("wait", 2.0))]
     source._series = SimpleNamespace(summary=lambda: phases)  # type: ignore[assignment]
     assert source.waited() == 2.0
+
+
+def test_groups_count_all_steps_that_the_source_has_lost(request_of: Any, tmp_path: Path):
+    """Each group sees the loss before its own steps only."""
+    request_of(MEAN)
+    write(tmp_path / "lost.h5", 0, 2, 6, 12, every=2)
+    for groups in (1, 2):
+        done = KEPT.result(tmp_path, "analyse", "mean.py", "lost.h5", "--steps-at-once", groups, "--overwrite", ranks=2)
+        assert done.code == 0 and "missed 3 steps that the source does not have" in done.out, done.text

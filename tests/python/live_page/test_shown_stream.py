@@ -13,7 +13,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace.core import Error, IoError
+from tailrace.core import Error, InputError, IoError
 from tailrace.io.time_series import read_time_series
 from tailrace.live_run.board import BoardReader, board_of
 from tailrace.replay import shown_stream
@@ -77,9 +77,10 @@ def test_a_stream_is_followed_to_its_end(tmp_path: Path, source: str, monkeypatc
         shown._rows.append(dict.fromkeys(rows, 30.0))
 
 
-def test_a_stream_that_breaks_is_told(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Stream, "fails", Error("the run is gone"))
-    with pytest.raises(Error, match="the run is gone"):
+@pytest.mark.parametrize("kind", [Error, IoError, InputError])
+def test_a_stream_that_breaks_is_told(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch, kind):
+    monkeypatch.setattr(Stream, "fails", kind("the run is gone"))
+    with pytest.raises(kind, match="the run is gone"):
         ShownStream(source, tmp_path, MPI.COMM_SELF).run()
     facts = BoardReader(board_of(tmp_path / "time_series.csv")).facts()
     assert facts is not None and facts.state == "failed: the run is gone"

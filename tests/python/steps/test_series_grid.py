@@ -196,3 +196,16 @@ def test_four_times_are_told_around_one_that_is_not_there(tmp_path: Path) -> Non
             series.at(3.0)
         found = [[series.at(time, method).time for method in ("nearest", "pad", "backfill")] for time in (2.9, 4.0)]
         assert found == [[2.0, 2.0, 4.0], [4.0, 4.0, 4.0]]
+
+
+def test_other_names_need_no_grid(tmp_path: Path) -> None:
+    path = write(tmp_path / "run.h5", None, {"a": np.full(POINTS[::-1], 2.0)})
+    names = tmp_path / "names.toml"
+    names.write_text('variables = {ux = "a"}\n')
+    with tr.open(path, grid=names) as series:
+        assert series[0].names == ["ux"] and (series[0]["ux"] == 2.0).all()
+        with pytest.raises(tr.InputError, match="its lengths are not known"):
+            _ = series[0].operators
+    names.write_text('variables = {ux = "b"}\n')
+    with pytest.raises(tr.InputError, match="has no 'b'"):
+        tr.open(path, grid=names)
