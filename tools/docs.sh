@@ -19,19 +19,14 @@ if ! command -v doxygen >/dev/null; then
 fi
 
 # A file in .venv-docs stores what was installed there.
-extra=$(.venv/bin/python - <<'EOF'
-import tomllib
-with open("pyproject.toml", "rb") as file:
-    print(*tomllib.load(file)["project"]["optional-dependencies"]["docs"])
-EOF
-)
+extra=$(.venv/bin/python tools/requirements.py docs)
 if [ "$(cat .venv-docs/tailrace-docs 2>/dev/null)" != "$extra" ]; then
   echo "Python packages of the documentation" >&2
   rm -rf .venv-docs
   .venv/bin/python -m venv .venv-docs
   .venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
     >"$(.venv-docs/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tailrace.pth"
-  read -ra packages <<<"$extra"
+  mapfile -t packages <<<"$extra"
   .venv-docs/bin/python -m pip install --disable-pip-version-check "${packages[@]}" >"$log" 2>&1 ||
     fail "$(tail -n 3 "$log")
   the whole log is $PWD/$log"

@@ -4,6 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
 status=0
+tools/dev_packages.sh || exit 1
 
 mapfile -t cpp < <(find src bindings tests examples \( -name '*.[ch]pp' -o -name '*.h' \) 2>/dev/null | sort)
 if [ "${1:-}" = --fix ]; then

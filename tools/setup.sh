@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install all that `make test` and `make demo` need: system packages, a virtual environment, ADIOS2, this package.
-# tools/docs.sh installs what only `make docs` needs.
+# tools/docs.sh installs what only `make docs` needs, tools/dev_packages.sh what `make lint` and `make wheel` need.
 # Each step first checks whether it is already done, so a second run does nothing.
 #
 #   tools/setup.sh              copies the Python sources into the environment, as for any user
@@ -119,16 +119,7 @@ packages_log=build/packages.log
 packages_process=
 start_packages() {
   local requirements
-  mapfile -t requirements < <("$python" - <<'EOF'
-import tomllib
-with open("pyproject.toml", "rb") as file:
-    declared = tomllib.load(file)
-project = declared["project"]
-print(*declared["build-system"]["requires"], *project["dependencies"], sep="\n")
-extras = project["optional-dependencies"]
-print(*(name for extra in extras if extra != "docs" for name in extras[extra]), sep="\n")
-EOF
-  )
+  mapfile -t requirements < <("$python" tools/requirements.py)
   "$python" -m pip install "${requirements[@]}" >"$packages_log" 2>&1 &
   packages_process=$!
 }

@@ -6,6 +6,7 @@
 # TAILRACE_WERROR, as for tools/setup.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tools/dev_packages.sh
 python=$PWD/.venv/bin/python
 [ "$(uname -m)" = x86_64 ] && usual=x86-64-v3 || usual=generic
 arch=${TAILRACE_ARCH:-$usual}
