@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,7 +17,7 @@ from .request import BatchError, margin, seconds_of, too_many, too_short
 from .systems import SYSTEMS, BatchSystem
 
 _STARTERS = ("srun", "mpiexec", "mpirun", "aprun", "flux")
-_SHORT = {"-N": "nodes", "-n": "ntasks", "-t": "time"}
+_SHORT = {"slurm": {"-N": "nodes", "-n": "ntasks", "-t": "time"}}  # PBS has other meanings for them
 _TAKEN = ("USR1", "TERM", "INT", "10", "15", "2")  # signals by which a run is asked to stop
 
 
@@ -36,7 +36,8 @@ class Remark:
 def check(text: str, directory: Path) -> list[Remark]:
     """What is wrong with a script, in the order of its lines. Local.
 
-    :param directory: where it will be given to the batch system; cases are relative to it.
+    :param directory: where the script is. Cases are looked for there, and in the working directory, from where scripts
+        in another one are given to the batch system.
     :raises BatchError: it has no head of a batch system that is known.
     """
     found = _Script(text, directory)
@@ -53,7 +54,8 @@ class _Script:
         self._options: dict[str, tuple[int, str]] = {}  # of the head: line and value
         for number, line in enumerate(self._lines, 1):
             if line.startswith(self._system.mark + " ") and number < self._first:
-                for name, value in _options(line.removeprefix(self._system.mark).partition(" #")[0]):
+                short = _SHORT.get(self._system.name, {})
+                for name, value in _options(line.removeprefix(self._system.mark).partition(" #")[0], short):
                     self._options[name] = number, value
         self._runs = list(self._commands())
 
@@ -66,7 +68,7 @@ class _Script:
             if waiting.endswith("\\"):
                 waiting = waiting[:-1] + " "
                 continue
-            words, waiting = _words(waiting), ""
+            words, waiting = [_program(word) for word in _words(waiting)], ""
             if "tailrace" in words and words[words.index("tailrace") + 1 : words.index("tailrace") + 2] == ["run"]:
                 yield begin, words
 
@@ -89,9 +91,8 @@ class _Script:
             )
         requeued = "requeue" in self._options or self._options.get("r", (0, ""))[1] == "y"
         if self._system.name == "slurm" and requeued and self._options.get("open-mode", (0, ""))[1] != "append":
-            yield Remark(
-                "note", self._options["requeue"][0], "a job that begins again replaces its log; add --open-mode=append"
-            )
+            line = self._options.get("requeue", self._options.get("r", (0, "")))[0]
+            yield Remark("note", line, "a job that begins again replaces its log; add --open-mode=append")
 
     @property
     def limit(self) -> tuple[int, int] | None:
@@ -182,6 +183,8 @@ class _Script:
         match = re.fullmatch(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@(\d+))?", value)
         if match is None:
             yield Remark("error", line, f"expected --signal=USR1@SECONDS, found {value}")
+        elif "B" in (match[1] or "") and any(re.match(r"\s*trap\b", one) for one in self._lines):
+            yield Remark("note", line, "B: sends the signal to the shell only; the trap must hand it on to the ranks")
         elif "B" in (match[1] or ""):
             yield Remark("error", line, "B: sends the signal to the shell only, and no rank gets it; leave out B:")
         elif match[2] not in _TAKEN:
@@ -199,8 +202,9 @@ class _Script:
         name = next((word for word in after if word.endswith((".toml", ".i3d", ".prm"))), None)
         if name is None or "$" in name:
             return
+        places = (self._directory / name, Path(name))  # beside the script, or where this command runs
         try:
-            case, _ = read_case(self._directory / name, _values(after, "--set"))
+            case, _ = read_case(next((one for one in places if one.is_file()), places[0]), _values(after, "--set"))
         except ConfigError as error:
             yield Remark("error", number, str(error))
             return
@@ -243,7 +247,7 @@ def _system(lines: list[str]) -> BatchSystem:
     raise BatchError(f"expected lines that begin with {marks}, found none: not a script for a batch system")
 
 
-def _options(text: str) -> Iterator[tuple[str, str]]:
+def _options(text: str, short: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Names and values of a line of a head: --time=1:00, -N 4, -N4, -l select=4:ncpus=8:mpiprocs=8,walltime=1:00:00."""
     words = _words(text)
     for at, word in enumerate(words):
@@ -257,7 +261,7 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
                     name, _, value = part.partition("=")
                     yield name, value
         elif word.startswith("-"):
-            yield _SHORT.get(word[:2], word[1:2]), word[2:] or following
+            yield short.get(word[:2], word[1:2]), word[2:] or following
 
 
 def _words(line: str) -> list[str]:
@@ -265,6 +269,11 @@ def _words(line: str) -> list[str]:
         return shlex.split(line, comments=True)
     except ValueError:  # a quotation that goes on in the next line
         return line.split()
+
+
+def _program(word: str) -> str:
+    """The command without its folder, as in $HOME/venv/bin/tailrace."""
+    return "tailrace" if word.endswith("/tailrace") else word
 
 
 def _code(line: str) -> str:

@@ -87,7 +87,7 @@ def advise(
         found = read_results(*results) if results else None
         if fit_to is not None:
             assert found is not None
-            _fit(found, machine, fit_to)
+            _fit(found, directory, machine, fit_to)
         elif found is not None:
             _measured(found, question)
         else:
@@ -115,8 +115,8 @@ def _check(
         fail(f"--fit-to {fit_to}: it exists; give another name, or remove it")
     if stripes is not None and (machine is None or results):
         fail("--stripes is for predictions; give --machine, without results")
-    if question.directory is not None and (not results or fit_to is not None):
-        fail("--directory chooses among measurements; give files of results, without --fit-to")
+    if question.directory is not None and not results:
+        fail("--directory chooses among measurements; give files of results")
     if question.mtbf_hours is not None and question.purpose != "checkpoint":
         fail("--mtbf gives the interval of checkpoints; add --for checkpoint")
 
@@ -186,12 +186,17 @@ def _show(advice: Advice) -> None:
         say(f"note: {note}")
 
 
-def _fit(results: BenchResults, machine: str | None, path: Path) -> None:
+def _fit(results: BenchResults, directory: str | None, machine: str | None, path: Path) -> None:
     from tailrace.bench.advise.fit import FitError, fit
+    from tailrace.bench.advise.machine import of_one_directory, of_one_machine
     from tailrace.bench.advise.observations import cross_validate, observations_of, start_of
     from tailrace.bench.advise.profile import load_profile
     from tailrace.files.whole import write_text
 
+    results, doubts = of_one_machine(results)
+    results = of_one_directory(results, directory)
+    for doubt in doubts:
+        say(f"note: {doubt}")
     try:
         start: Profile = load_profile(machine) if machine is not None else start_of(results)
         data = observations_of(results)
@@ -237,7 +242,7 @@ def _bytes(text: str | None) -> float | None:
     if text is None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:[eE]\d+)?)\s*([A-Za-z]*)\s*", text)
-    if match is None or match[2] not in _UNITS or not float(match[1]) > 0:
+    if match is None or match[2] not in _UNITS or not 0 < float(match[1]) * _UNITS[match[2]] < float("inf"):
         fail(f"--state {text}: expected a number of bytes, or one with a unit: 12GiB ({', '.join(list(_UNITS)[1:])})")
     return float(match[1]) * _UNITS[match[2]]
 

@@ -75,6 +75,8 @@ def job(
     for key, value in (("--time", time), ("--ranks-per-node", each)):
         if not value:
             fail(f"{key}: expected, and not given")
+    if beside_ranks and not beside:
+        fail(f"--beside-ranks {beside_ranks} is of an analysis beside the run; add --beside SCRIPT, or leave it out")
     if pack is not None and not pack.is_file():
         fail(f"--pack {pack}: there is no such file; tailrace pack {pack} writes it")
     assert each is not None

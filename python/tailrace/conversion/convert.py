@@ -59,7 +59,8 @@ def convert(
     :param target: a new path; nothing is replaced.
     :param comm: the ranks that take part, by default all ranks (COMM_WORLD).
     :param steps: positions of stored steps, as slice(0, 10, 2).
-    :param variables: names of the variables to convert, or one name; by default all. Attributes of the others are left out.
+    :param variables: names of the variables to convert, or one name; by default all. Attributes of the others are left
+        out.
     :param box: the points to keep, in x, y, z: a Box, or three slices. It selects from arrays on the points of the
         grid.
     :param coarsen: keep every n-th point in x, y, z.

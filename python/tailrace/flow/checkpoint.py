@@ -37,7 +37,7 @@ _NAME = re.compile(r"step-(\d{8,})")
 _UNDER_WAY = re.compile(rf"{_NAME.pattern}\.(partial|replaced)")
 _LOCK = re.compile(rf"{_NAME.pattern}\.partial\.lock")
 ENGINE = "raw"
-_MANY = 256  # ranks; where more write, one of each node writes for all of them: opening takes a file system long
+SHARED_BY = 256  # ranks; where more write, one of each node writes for all of them: opening takes a file system long
 _SIDECAR = "series.jsonl"
 _SUMS = "SHA256SUMS"
 
@@ -314,7 +314,9 @@ class OpenCheckpoint:
 def _layout(ranks: int) -> dict[str, str]:
     """Which ranks write into which files; what TAILRACE_PARAMETERS says of it has priority."""
     given = os.environ.get("TAILRACE_PARAMETERS", "")
-    if ranks <= _MANY or any(f"{name}=" in given.replace(" ", "") for name in ("strategy", "aggregators", "layout")):
+    if ranks <= SHARED_BY or any(
+        f"{name}=" in given.replace(" ", "") for name in ("strategy", "aggregators", "layout")
+    ):
         return {}
     return {"strategy": "node"}
 

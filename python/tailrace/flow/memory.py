@@ -34,8 +34,8 @@ def check_memory(nodes: tuple[int, int, int], bytes_per_node: int, comm: MPI.Com
             fits = -(-all_bytes * neighbours // there)
             raise InputError(
                 f"{x} x {y} x {z} points need at least {size(all_bytes)} of memory, {size(each)} on each of the "
-                f"{comm.size} ranks; {neighbours} of them are on a machine where they can use {size(there)}. With as many on each "
-                f"machine, they would fit on {fits} ranks at the earliest; or use fewer points"
+                f"{comm.size} ranks; {neighbours} of them are on a machine where they can use {size(there)}. With as "
+                f"many on each machine, they would fit on {fits} ranks at the earliest; or use fewer points"
             )
 
     agree(comm, check)

@@ -117,6 +117,7 @@ def test_nothing_is_overwritten(place):
          "takes all 27 ranks"),
         (("small.toml", "--nodes", "99", *USUAL[2:], "--system", "pbs"), "297 ranks, and the 16 x 12 x 8 points"),
         (("gone.toml", *USUAL, "--system", "pbs"), "there is no such file"),
+        (("small.toml", *USUAL, "--system", "pbs", "--beside-ranks", "2"), "--beside-ranks 2 is of an analysis beside"),
         (("small.txt", *USUAL, "--system", "pbs"), "a case is a .toml file"),
         (("small.toml", *USUAL, "--system", "pbs", "-o", "no/where.sh"), "no/where.sh: No such file or directory"),
     ],

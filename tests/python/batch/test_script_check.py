@@ -32,6 +32,8 @@ def test_a_good_script(place):
         ("#SBATCH --signal", "cd here\n#SBATCH --signal", "error", 6, "does not read it, because line 5 is a command"),
         ("#SBATCH --signal=USR1@300\n", "", "note", 7, "killed, without a checkpoint; add #SBATCH --signal=USR1@300"),
         ("USR1@300", "B:USR1@300", "error", 5, "the shell only"),
+        ("USR1@300\n", "B:USR1@300\ntrap 'kill -USR1 $!' USR1\n", "note", 5, "the trap must hand it on"),
+        ("#SBATCH --signal", "#SBATCH -r y\n#SBATCH --signal", "note", 5, "replaces its log"),
         ("USR1@300", "HUP@300", "error", 5, "does not take HUP"),
         ("USR1@300", "SIGTERM@60", "note", 5, "60 s for a step and a checkpoint may be too short; 300 s are safe"),
         ("#SBATCH --time=12:00:00\n", "", "note", 0, "no time limit"),
@@ -97,6 +99,7 @@ def test_what_is_no_script(place):
         ("--nodes=1\n#SBATCH --ntasks-per-node=8", "--ntasks=8"),
         ("srun tailrace", "timeout --preserve-status --signal=USR1 42000 srun tailrace"),
         ("--nodes=1\n#SBATCH --ntasks-per-node=8\n#SBATCH --time=12:00:00", "-N1 -n8 -t12:00:00"),
+        ("srun tailrace", "srun $HOME/venv/bin/tailrace"),
     ],
 )
 def test_other_good_scripts(place, old, new):
@@ -133,3 +136,19 @@ def test_the_ways_to_ask_pbs(place, head):
     assert check(text.replace("RANKS", "8"), place) == []
     found = check(text.replace("RANKS", "9"), place)
     assert [(one.state, one.text) for one in found] == [("error", "9 ranks in a job with place for 8")]
+
+
+def test_a_script_in_another_directory_runs_where_it_is_given_to_the_system(place, monkeypatch):
+    monkeypatch.chdir(place)
+    (place / "jobs").mkdir()
+    assert check(GOOD, place / "jobs") == []
+
+
+def test_the_name_of_a_job_of_pbs_is_no_number_of_nodes(place):
+    """The margin for a checkpoint is that of all 64 nodes."""
+    (place / "small.toml").write_text(CASE.replace("points = [16, 12, 8]", "points = [1024, 512, 512]"))
+    text = (
+        "#!/bin/bash\n#PBS -N 7\n#PBS -l select=64:ncpus=16:mpiprocs=16\n#PBS -l walltime=12:00:00\n"
+        "timeout --preserve-status 42840 tailrace run small.toml -n 1024\n"
+    )
+    assert [one.text for one in check(text, place)] == []

@@ -104,6 +104,22 @@ def test_what_is_written_for_reads_alone_belongs_to_the_cell_that_reads_it(tmp_p
     }  # fmt: skip
 
 
+def test_a_limit_that_cannot_be_measured_leaves_the_others(tmp_path, monkeypatch):
+    """Many file systems take no O_DIRECT."""
+    write = PlainFile.write
+
+    def refuse(self, *, sync, direct=False):
+        if direct:
+            raise OSError(22, "Invalid argument")
+        return write(self, sync=sync)
+
+    monkeypatch.setattr(PlainFile, "write", refuse)
+    found = run_here(tmp_path, fields(SIZES[0], rounds=2))
+    assert [(one.cell.name, one.round) for one in found.failures] == [("pwrite direct", 0)], "it is not tried again"
+    for name in ("memory copy", "pwrite", "pread"):
+        assert {one.round for one in found.measurements if one.cell.name == name} == {1, 2}
+
+
 def test_the_memory_of_streams_is_counted_before_it_is_taken():
     streams = compute_rounds.Streams(MPI.COMM_SELF, 10, "float32")
     assert streams.bytes == 40

@@ -124,7 +124,7 @@ def _advice(
     interval = interval_of(cost, mtbf * HOUR) if for_checkpoint and stored and mtbf is not None else None
     others = len(found.good or found.doubtful) > len(ranking.variants)
     own = for_checkpoint and chosen.cell.engine == OF_CHECKPOINTS
-    commands = [environment_line(parameters)] if own else []
+    commands = [environment_line(parameters, question.ranks or chosen.cell.ranks)] if own else []
     return Advice(
         engine=chosen.cell.engine,
         parameters=parameters,
@@ -135,7 +135,7 @@ def _advice(
         ),
         block=checkpoint_block(interval)
         if for_checkpoint
-        else output_block(chosen.cell.engine, parameters, chosen.cell.precision),
+        else output_block(chosen.cell.engine, parameters, question.stored_precision or chosen.cell.precision),
         commands=tuple(one for one in [*commands, *_stripes(results, chosen)] if one),
         notes=tuple(_notes(question, variants, ranking, chosen, found)),
         tied=tuple(one.cell.name for one in tied if one is not chosen),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tailrace.flow.checkpoint import SHARED_BY
+
 from .interval import Interval
 
 FIELDS = ("ux", "uy", "uz")
@@ -53,9 +55,11 @@ def checkpoint_block(interval: Interval | None) -> str:
     return tomlkit.dumps(document)
 
 
-def environment_line(parameters: Mapping[str, Any]) -> str:
-    """The command that gives checkpoints of `tailrace run` their parameters of raw; "" for the default ones."""
+def environment_line(parameters: Mapping[str, Any], ranks: int) -> str:
+    """The command that gives checkpoints of `tailrace run` their parameters of raw; "" for those that a run takes."""
     kept = {key: value for key, value in parameters.items() if value is not None and key not in _OF_CHECKPOINTS}
+    if ranks > SHARED_BY and not kept.keys() & {"strategy", "layout", "aggregators"}:
+        kept["strategy"] = "shared"  # which was measured; so many ranks would take another one
     words = ", ".join(f"raw:{key}={_word(value)}" for key, value in sorted(kept.items()))
     return f'export TAILRACE_PARAMETERS="{words}"' if words else ""
 

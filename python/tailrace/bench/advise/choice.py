@@ -13,7 +13,7 @@ from tailrace.io.engines import ENGINES, STORING
 
 from ..records.records import Cell
 from ..records.results import BenchResults
-from ..records.summary import Summary
+from ..records.summary import Summary, of_all_operations, summarise, wrong_somewhere
 
 FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
 _ORDER = sorted(STORING, key=lambda name: ENGINES[name].model.preference)
@@ -33,9 +33,13 @@ class Sorted:
 def sort_variants(variants: Sequence[Summary], results: BenchResults) -> Sorted:
     """Sort the variants of one setting."""
     errors = {one.cell: one.error for one in results.failures}
+    badly = wrong_somewhere(summarise(results.measurements))
     good, unsafe, doubtful = [], [], []
     for variant in variants:
-        if reason := why_unsafe(variant, errors.get(variant.cell)):
+        reason = why_unsafe(variant, errors.get(variant.cell))
+        if not reason and of_all_operations(variant.cell) in badly:
+            reason = "gave wrong values when they were read in another way"
+        if reason:
             unsafe.append((variant, reason))
             continue
         calm = _calm(variant)
@@ -44,7 +48,11 @@ def sort_variants(variants: Sequence[Summary], results: BenchResults) -> Sorted:
         else:
             good.append(calm)
     setting, measured = variants[0].cell.setting, {variant.cell for variant in variants}
-    failed = [(cell, text) for cell, text in errors.items() if cell.setting == setting and cell not in measured]
+    failed = [
+        (cell, text)
+        for cell, text in errors.items()
+        if cell.role == "way" and cell.setting == setting and cell not in measured
+    ]
     return Sorted(tuple(good), tuple(unsafe), tuple(doubtful), tuple(failed))
 
 

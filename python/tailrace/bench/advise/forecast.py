@@ -103,14 +103,16 @@ def _advice(
     checkpoint = question.purpose == "checkpoint"
     hours = question.mtbf_hours
     interval = interval_of(cost, hours * HOUR) if checkpoint and hours is not None else None
-    commands = [environment_line(variant.parameters)] if checkpoint else []
+    commands = [environment_line(variant.parameters, load.ranks)] if checkpoint else []
     if profile.file_system == "lustre":
         commands.append(stripe_command(variant.engine, variant.parameters, load, DIRECTORY))
     return Advice(
         engine=variant.engine,
         parameters=dict(variant.parameters),
         reasons=_reasons(profile, question, load, row, tied, slower),
-        block=checkpoint_block(interval) if checkpoint else output_block(variant.engine, variant.parameters),
+        block=checkpoint_block(interval)
+        if checkpoint
+        else output_block(variant.engine, variant.parameters, question.stored_precision or "float64"),
         commands=tuple(one for one in commands if one),
         notes=_notes(profile, question, load),
         tied=tuple(one.variant.name for one in tied),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..records.records import Failure, Measurement, Run
 from ..records.results import BenchResults
 from .observations import is_write
+from .question import AdviceError
 
 
 def of_one_machine(results: BenchResults) -> tuple[BenchResults, tuple[str, ...]]:
@@ -26,6 +27,23 @@ def of_one_machine(results: BenchResults) -> tuple[BenchResults, tuple[str, ...]
     )
     records: list[Run | Measurement | Failure] = [*results.runs, *results.measurements, *results.failures]
     return BenchResults([one for one in records if one.run in kept], results.notes), (doubt,)
+
+
+def of_one_directory(results: BenchResults, name: str | None) -> BenchResults:
+    """The results whose writes went into a directory of this name.
+
+    :raises AdviceError: there is none, or no name is given and there are several.
+    """
+    names = sorted({one.cell.directory for one in results.measurements if is_write(one.cell)})
+    if name is not None and name not in names:
+        raise AdviceError(f"nothing was written in the directory {name!r}; there are {', '.join(map(repr, names))}")
+    if name is None and len(names) > 1:
+        raise AdviceError(
+            f"the results are of the directories {', '.join(map(repr, names))}, which have figures of their own; "
+            "choose one by --directory NAME"
+        )
+    kept = [one for one in results.measurements if name is None or one.cell.directory == name]
+    return BenchResults([*results.runs, *kept, *results.failures], results.notes)
 
 
 def _machine(run: Run) -> tuple[str, str]:

@@ -63,11 +63,12 @@ def _observation(summary: Summary) -> Observation:
 
 def start_of(results: BenchResults) -> Profile:
     """A first profile for a fit: the machine from the records, and the largest measured rates."""
-    run = results.runs[0]
     data = observations_of(results)
     if not data:
         raise FitError("the results have no writes of fields whose values were not wrong")
-    kinds = {str(one.get("kind", "")) for one in run.directories.values()}
+    written = {one.run: one.cell.directory for one in results.measurements if is_write(one.cell)}
+    run = next(run for run in results.runs if run.run in written)
+    kinds = {str(one.get("kind", "")) for name, one in run.directories.items() if name == written[run.run]}
     system = "lustre" if "lustre" in kinds else "parallel" if kinds & set(PARALLEL) else "local"
     best = {durability: _largest(data, durability) for durability in ("synced", "page cache")}
     top = max(best.values())

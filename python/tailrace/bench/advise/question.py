@@ -40,6 +40,11 @@ class Question:
             return float(bytes_of(self.local, self.variables, self.precision)) * self.ranks
         return None if self.shape is None else float(bytes_of(self.shape, self.variables, self.precision))
 
+    @property
+    def stored_precision(self) -> str | None:
+        """That of the values, where the question has it: a size in bytes says nothing of it."""
+        return self.precision if self.shape or self.local else None
+
     def words(self) -> str:
         """The size of a step, for people."""
         shape = self.shape or self.local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from tailrace.text import counted
 
+from ..ranks.partition import partition_of
 from ..records.records import Cell
 from ..records.results import BenchResults
 from ..records.summary import LEAST_RATIO, SIGNIFICANT, Ranking, Summary, probability
@@ -64,17 +66,32 @@ def sureness_of(
     light = _of_faster(chosen, found)
     beside, clear = _beside(ranking, tied, chosen)
     level = LEVELS[2] if serious else LEVELS[0] if clear and not light else LEVELS[1]
-    remedy = "" if level == LEVELS[0] else f"`{measure_again(chosen, question)}` on a quiet machine"
+    remedy = "" if level == LEVELS[0] else f"`{measure_again(chosen, question, results)}` on a quiet machine"
     return Sureness(level, (*serious, *light, *beside), remedy)
 
 
-def measure_again(chosen: Summary, question: Question) -> str:
-    """The command that measures what is asked, or the setting of a way where nothing is asked."""
+def measure_again(chosen: Summary, question: Question, results: BenchResults) -> str:
+    """The command that measures what is asked, else the setting of a way; in the directory of the way."""
     cell = chosen.cell
-    points = question.local or question.shape or cell.shape
-    option = "--local" if question.local else "--global"
-    ranks = question.ranks or cell.ranks
-    return f"tailrace bench io --ranks {ranks} {option} {','.join(map(str, points))} --rounds {_ROUNDS} -o again.jsonl"
+    asked = question.local or question.shape
+    words = ["tailrace bench io --ranks", str(question.ranks or cell.ranks)]
+    if cell.source and not asked:
+        words += ["--from", shlex.quote(cell.source)]
+    else:
+        points = ",".join(map(str, asked or cell.shape))
+        precision = question.precision if asked else cell.precision
+        variables = question.variables if asked else cell.variables
+        words += ["--local" if question.local else "--global", points]
+        words += ["--precision", precision] if precision != "float64" else []
+        words += ["--variables", str(variables)] if variables != 1 else []
+    words += ["--steps", str(cell.steps)] if cell.steps != 1 else []
+    if question.ranks in (None, cell.ranks) and cell.decomposition not in ((), partition_of("pencils", cell.ranks)):
+        words += ["--decomposition", ",".join(map(str, cell.decomposition))]
+    runs = {one.run for one in chosen.rounds}
+    known = (run.directories.get(cell.directory, {}) for run in results.runs if run.run in runs)
+    if path := next((one["path"] for one in known if one.get("path")), None):
+        words += ["--directory", shlex.quote(f"{cell.directory}={path}")]
+    return f"{' '.join(words)} --rounds {_ROUNDS} -o again.jsonl"
 
 
 def _of_rounds(ranking: Ranking, chosen: Summary, found: Sorted) -> list[str]:

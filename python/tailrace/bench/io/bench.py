@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tailrace.text import counted
+
 from ..bench import Bench
 from ..options import Against, ColdRhythm, Directories, Precision, ResultOptions, check_precision, chosen
 from .grid_options import GridOptions
@@ -98,5 +100,7 @@ class IoBench(Bench):
                 raise ValueError(f"{option}: the file of --from has its own; leave one of them out")
         path = str(self.source.absolute())
         shape, names, dtype = shape_of(path)
-        count = min(self.variables or len(names), len(names))
+        count = self.variables or len(names)
+        if count > len(names):
+            raise ValueError(f"--variables {count}: the file of --from has {counted(len(names), 'variable')}")
         return {**found, "whole": [shape], "variables": count, "precision": dtype, "source": path}

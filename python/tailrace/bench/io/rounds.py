@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -62,6 +62,7 @@ class IoRounds(Rounds):
         self._program, self._setting = program, program.settings[number]
         self._reads = [program.rhythm.cold if cache == COLD else cache for cache in program.reads]
         self._variants = {variant.name: variant for variant in program.variants}
+        self._failed_limits: set[Cell] = set()  # which are not tried again
 
     def _names(self) -> list[str]:
         return [LIMITS, *self._variants]
@@ -101,8 +102,8 @@ class IoRounds(Rounds):
         return outcome.right
 
     def _measure_limits(self) -> bool:
-        """One round of the limits; False if one has failed."""
-        one, right = self._setting, True
+        """One round of the limits; False if there are no values for them. One that fails leaves the others."""
+        one = self._setting
         copy = one.limit("copy", "memory", "memory copy")
         if not self._prepare(copy, one.bytes, lambda: self._plain):
             return False
@@ -115,15 +116,19 @@ class IoRounds(Rounds):
         if "synced" in self._program.writes:
             steps.append((one.limit("write", "synced", "pwrite direct"), partial(plain.write, sync=True, direct=True)))
         for cell, work in steps:
-            right = self._limit(cell, one.bytes, lambda work=work: Found(work()), []) and right  # type: ignore[misc]
-        right = self._measure_plain_reads(plain) and right
+            self._try_limit(cell, lambda work=work: Found(work()), [])  # type: ignore[misc]
+        self._measure_plain_reads(plain)
         agree(self._comm, plain.remove)
-        return right
+        return True
 
-    def _measure_plain_reads(self, plain: PlainFile) -> bool:
+    def _try_limit(self, cell: Cell, work: Callable[[], Found], paths: Sequence[Path]) -> None:
+        if cell not in self._failed_limits and not self._limit(cell, self._setting.bytes, work, paths):
+            self._failed_limits.add(cell)
+
+    def _measure_plain_reads(self, plain: PlainFile) -> None:
         """Measure plain reads of a file written through the page cache; a direct write leaves nothing there."""
         one = self._setting
         cells = [one.limit("read", cache, "pread") for cache in self._reads]
-        if cells and not self._prepare(cells[0], one.bytes, lambda: plain.write(sync=False)):
-            return False
-        return all(self._limit(cell, one.bytes, plain.read, [plain.path]) for cell in cells)
+        if cells and self._prepare(cells[0], one.bytes, lambda: plain.write(sync=False)):
+            for cell in cells:
+                self._try_limit(cell, plain.read, [plain.path])

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from tailrace.files.regular import is_there, open_regular, refuse_special
+from tailrace.text import counted
 
 from .records import End, Failure, Interruption, Measurement, Record, Run, parse
 
@@ -116,12 +117,21 @@ def read_results(*paths: Path) -> BenchResults:
     """
     records: list[Record] = []
     notes: list[str] = []
+    seen: set[str] = set()
     for path in paths:
-        records += _records_of(path, notes)
+        records += _records_of(path, notes, seen)
     return BenchResults(records, notes)
 
 
-def _records_of(path: Path, notes: list[str]) -> Iterator[Record]:
+def _records_of(path: Path, notes: list[str], seen: set[str]) -> Iterator[Record]:
+    """The records of a file.
+
+    :param notes: gets what is said of it.
+    :param seen: the lines of the files before, to which those of this one are added. A record that comes again is of a
+        copy, and no other round.
+    """
+    own: set[str] = set()
+    again = 0
     try:
         with open_regular(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -143,10 +153,15 @@ def _records_of(path: Path, notes: list[str]) -> Iterator[Record]:
         if not begun and not isinstance(record, Run):
             raise ResultError(f'{path}:{number}: expected a record of the kind "run" first')
         begun = True
-        if record is not None:
+        own.add(line)
+        again += line in seen
+        if record is not None and line not in seen:
             yield record
     if not begun:
         raise ResultError(f"{path}: is empty; expected a file that tailrace bench wrote")
+    seen |= own
+    if again:
+        notes.append(f"{path}: {counted(again, 'record')} of a file that was given before: counted once")
 
 
 def _starts_run(rest: list[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import comb
@@ -95,6 +95,15 @@ class Summary:
         return Spread(tuple(one.rate for one in self.rounds))
 
     @property
+    def cost(self) -> Spread:
+        """What ranks the variants of a setting: seconds of a byte, else seconds of the rounds where no bytes are moved.
+
+        Rounds of one setting may move different numbers of bytes: those of a test that runs for a given time, and of a
+        stream that leaves steps out.
+        """
+        return Spread(tuple(one.seconds / (one.bytes if self.rate.least > 0 else 1.0) for one in self.rounds))
+
+    @property
     def doubt(self) -> str:
         """Why the figure is doubtful; "" if it is not."""
         said = []
@@ -172,8 +181,8 @@ def _counts_of_wins(n: int, m: int, equal: tuple[int, ...]) -> NDArray[np.float6
 
 
 def differ(first: Summary, second: Summary) -> bool:
-    """Whether the times of two cells differ by more than their spread explains."""
-    return differ_by(first.seconds, second.seconds)
+    """Whether the costs of two cells differ by more than their spread explains."""
+    return differ_by(first.cost, second.cost)
 
 
 def differ_by(first: Spread, second: Spread) -> bool:
@@ -202,16 +211,27 @@ def share(summary: Summary, limits: Sequence[Summary]) -> float | None:
     return summary.rate.median / fastest if fastest > 0 else None
 
 
+def of_all_operations(cell: Cell) -> Cell:
+    """The same for the write of a variant and all reads of what it has written."""
+    return replace(cell, operation="", cache="")
+
+
+def wrong_somewhere(summaries: Iterable[Summary]) -> set[Cell]:
+    """The variants that gave wrong values in any round of any operation, as `of_all_operations` names them."""
+    return {of_all_operations(one.cell) for one in summaries if one.wrong}
+
+
 def rankings(results: BenchResults) -> list[Ranking]:
-    """The variants of each setting, ranked; a variant that wrote wrong values in any round has no rank."""
+    """The variants of each setting, ranked; a variant with wrong values in any round of any operation has no rank."""
     found: dict[Cell, list[Summary]] = defaultdict(list)
-    for one in summarise(results.measurements):
+    every = summarise(results.measurements)
+    wrong = wrong_somewhere(every)
+    for one in every:
         found[one.cell.setting].append(one)
     ranked = []
     for setting, members in found.items():
-        variants = sorted(
-            (one for one in members if one.cell.role == "way" and not one.wrong), key=lambda s: s.seconds.median
-        )
+        right = (one for one in members if one.cell.role == "way" and of_all_operations(one.cell) not in wrong)
+        variants = sorted(right, key=lambda one: one.cost.median)
         limits = tuple(one for one in members if one.cell.role == "limit")
         if variants:
             ranked.append(Ranking(setting, tuple(variants), limits))

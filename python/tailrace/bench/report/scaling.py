@@ -26,7 +26,7 @@ _SCALING = "scaling"  # the title of the choice between strong and weak
 def by_ranks(overview: Overview) -> list[Panel]:
     """Curves over the number of ranks: of one whole size (strong scaling), then of one size per rank (weak scaling)."""
     strong = _families(overview, lambda setting: (_rest(setting), setting.shape))
-    weak = _families(overview, lambda setting: (_rest(setting), math.prod(setting.shape) / setting.ranks))
+    weak = [alike for family in _families(overview, _rest) for alike in _alike(family)]
     weak = [family for family in weak if len(_ranks(family)) > 1 and len({one.setting.shape for one in family}) > 1]
     covered = {one.setting for family in weak for one in family}
     panels = []
@@ -129,6 +129,23 @@ def _families(overview: Overview, key: Callable[[Cell], object]) -> list[list[Ve
         if one.members:
             found[key(one.setting)].append(one)
     return list(found.values())
+
+
+def _alike(family: list[Verdict]) -> list[list[Verdict]]:
+    """Parts of a family whose ranks have as many points each, but for one more node of the whole in each direction: a
+    direction with ends has one more than a periodic one."""
+    parts: list[list[Verdict]] = []
+    for one in sorted(family, key=_each):
+        ends = math.prod(nodes / (nodes - 1) for nodes in one.setting.shape if nodes > 1)
+        if parts and _each(one) <= _each(parts[-1][0]) * ends:
+            parts[-1].append(one)
+        else:
+            parts.append([one])
+    return parts
+
+
+def _each(verdict: Verdict) -> float:
+    return math.prod(verdict.setting.shape) / verdict.setting.ranks
 
 
 def _rest(setting: Cell, without: Collection[str] = _PARTS) -> Cell:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from tailrace.io.engines import STORING
 from tailrace.text import counted
 
 from ..advise.advice import advise
 from ..advise.observations import is_write
 from ..advise.question import AdviceError, Question
+from ..records.summary import Summary
 from .overview import Overview
 from .verdicts import Verdict
 
-_TASKS = {  # what a bench measures, as a purpose of users
+# What a bench measures, as a purpose of users. The fastest way of the bench of memory is not the one that needs least.
+_TASKS = {
     "io": "reading fields",
     "checkpoint": "checkpoints of unstructured data",
     "couple": "a stream to an analysis",
     "overlap": "output beside computing",
     "steps": "small steps",
-    "memory": "little memory",
     "transpose": "transposes",
     "solver": "the solver",
     "analysis": "operators",
@@ -29,7 +31,7 @@ def use(overview: Overview) -> str:
     """One sentence: which way to use here, for each purpose that was measured."""
     benches: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in overview.verdicts:
-        if verdict.has_variants:
+        if verdict.has_variants and verdict.setting.bench in _TASKS:
             benches[verdict.setting.bench].append(verdict)
     parts = [part for bench, found in benches.items() for part in _of_bench(overview, bench, found)]
     if not parts:
@@ -42,15 +44,20 @@ def _of_bench(overview: Overview, bench: str, found: list[Verdict]) -> list[str]
     parts = []
     if any(is_write(one.cell) for verdict in found for one in verdict.members):
         parts.append(_advised(overview))
-        found = [one for one in found if one.setting.operation != "write"]
-    wins = Counter(overview.label(one) for verdict in found for one in verdict.best)
+    if bench == "io":  # other programs, and what Darshan saw below the engines, are there to compare
+        found = [one for one in found if one.setting.operation == "read" and any(map(_is_ours, one.best))]
+    wins = Counter(overview.label(one) for verdict in found for one in verdict.best if bench != "io" or _is_ours(one))
     if wins:
         (name, count), *others = wins.most_common()
         equal = [other for other, number in others if number == count]
         names = f"any of {', '.join([name, *equal])}" if equal else name
         where = f"the fastest, alone or in a tie, in {count} of {counted(len(found), 'setting')}"
-        parts.append(f"for {_TASKS.get(bench, bench)}, {names} ({where})")
+        parts.append(f"for {_TASKS[bench]}, {names} ({where})")
     return parts
+
+
+def _is_ours(way: Summary) -> bool:
+    return way.cell.engine in STORING
 
 
 def _advised(overview: Overview) -> str:

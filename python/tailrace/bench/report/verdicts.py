@@ -9,7 +9,16 @@ from tailrace.text import counted
 
 from ..records.records import Cell, Failure
 from ..records.results import BenchResults
-from ..records.summary import Ranking, Summary, probability, rankings, share, summarise
+from ..records.summary import (
+    Ranking,
+    Summary,
+    of_all_operations,
+    probability,
+    rankings,
+    share,
+    summarise,
+    wrong_somewhere,
+)
 from .figures import figure_of, percent, significant, times
 from .words import Settings
 
@@ -25,7 +34,7 @@ class Verdict:
     ranking: Ranking | None  # None if no variant could be ranked
     best: tuple[Summary, ...]  # the fastest variant and all that tie with it
     limits: tuple[Summary, ...]
-    wrong: tuple[Summary, ...]  # variants that wrote wrong values
+    wrong: tuple[Summary, ...]  # variants that gave wrong values, here or in another operation
     failures: tuple[Failure, ...]
 
     @property
@@ -53,7 +62,9 @@ def verdicts(results: BenchResults, settings: Settings) -> list[Verdict]:
     """A verdict for each setting, in the order in which they were measured."""
     ranked = {one.setting: one for one in rankings(results)}
     members: dict[Cell, list[Summary]] = defaultdict(list)
-    for one in summarise(results.measurements):
+    every = summarise(results.measurements)
+    badly = wrong_somewhere(every)
+    for one in every:
         members[settings.of(one.cell)].append(one)
     failures: dict[Cell, list[Failure]] = defaultdict(list)
     for failure in results.failures:
@@ -62,7 +73,9 @@ def verdicts(results: BenchResults, settings: Settings) -> list[Verdict]:
     for setting in settings.all:
         ranking = ranked.get(setting)
         limits = tuple(one for one in members[setting] if one.cell.role == "limit")
-        wrong = tuple(one for one in members[setting] if one.cell.role == "way" and one.wrong)
+        wrong = tuple(
+            one for one in members[setting] if one.cell.role == "way" and of_all_operations(one.cell) in badly
+        )
         best = ranking.best if ranking else ()
         found.append(Verdict(setting, ranking, best, limits, wrong, tuple(failures[setting])))
     return found
@@ -93,8 +106,8 @@ def certainty(verdict: Verdict, settings: Settings) -> str:
     if verdict.ranking is not None and len(verdict.ranking.variants) == 1:
         return "No other way was ranked."
     if beaten is not None:
-        chance = probability(first.seconds.values, beaten.seconds.values)
-        longer = times(beaten.seconds.median / first.seconds.median) if first.seconds.median else "many times"
+        chance = probability(first.cost.values, beaten.cost.values)
+        longer = times(beaten.cost.median / first.cost.median) if first.cost.median else "many times"
         sure = "Sure" if chance < 0.01 else "Fairly sure"
         next_one = settings.label(beaten.cell)
         return f"{sure}: {next_one}, the next, takes {longer} as long (p = {significant(chance, 2)})."
@@ -107,7 +120,7 @@ def warnings(verdict: Verdict, settings: Settings) -> list[str]:
     """Lines on doubtful, failed and wrong variants."""
     said = [f"{line}." for line in doubts(verdict, settings)]
     for one in verdict.wrong:
-        rounds = f"{one.wrong} of {counted(len(one.rounds), 'round')}"
+        rounds = f"{one.wrong} of {counted(len(one.rounds), 'round')}" if one.wrong else "another operation"
         said.append(f"{settings.label(one.cell)}: wrong values in {rounds}; it has no rank.")
     failed = Counter(settings.label(one.cell) for one in verdict.failures)
     said += [f"{name}: {counted(count, 'round')} failed." for name, count in failed.items()]

@@ -49,11 +49,13 @@ def show(bench: Bench, run: str, failures: int, notes: Iterable[str]) -> int:
     from tailrace.bench.report.use import use
 
     results = read_results(bench.results.out)
+    written = _write(bench, results)  # first: who reads the tables may end before their end
     for line in bench.conclusions(one for one in results.measurements if one.run == run):
         say(line)
     print_tables(results)
     print(visible(use(Overview(results))))
-    written = _write(bench, results)
+    if written:
+        _tell_places(bench)
     code = 0 if written and not failures else 1
     for note in notes:
         say(f"tailrace: {note}")
@@ -77,7 +79,8 @@ def show_interrupted(bench: Bench) -> None:
     except ResultError as error:
         say(f"tailrace: no report: {error}")
         return
-    _write(bench, results)
+    if _write(bench, results):
+        _tell_places(bench)
     for line in results.interrupted_words()[-1:]:
         say(f"tailrace: {line}")
 
@@ -96,5 +99,8 @@ def _write(bench: Bench, results: BenchResults) -> bool:
     except (ReportError, ResultError, OSError) as error:
         say(f"tailrace: {error}")
         return False
-    print(f"records: {out}\nreport:  {report}", flush=True)
     return True
+
+
+def _tell_places(bench: Bench) -> None:
+    print(f"records: {bench.results.out}\nreport:  {report_of(bench.results.out)}", flush=True)

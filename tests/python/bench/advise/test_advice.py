@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from helpers.inputs.bench_results import MACHINE, Made, clear_case
 from tailrace.bench.advise.advice import advise
 from tailrace.bench.advise.load import GIB
 from tailrace.bench.advise.question import AdviceError, Question
+from tailrace.bench.records.records import Failure, Measurement
 from tailrace.bench.records.results import BenchResults
 
 OUTPUT, CHECKPOINT = Question("output"), Question("checkpoint")
@@ -288,3 +290,42 @@ def test_runs_without_writes_and_other_allocations_are_of_no_other_machine():
     imported = Made(run="two", machine={}).limit(0.1)
     more_nodes = Made(run="three", machine={**MACHINE, "nodes": 4}).way("hdf5", 0.21)
     assert advise(BenchResults([*clear_case().all(), *imported.all(), *more_nodes.all()]), OUTPUT).engine == "bp5"
+
+
+def test_a_limit_that_failed_is_no_way():
+    made = clear_case()
+    made.records.append(
+        Failure(replace(made.cell(""), name="pwrite direct", role="limit"), 0, "Invalid argument", "one")
+    )
+    assert not [note for note in advise(made.results(), OUTPUT).notes if "pwrite direct" in note]
+
+
+def test_a_way_that_was_wrong_when_it_was_read_is_not_advised():
+    made = clear_case()
+    read = replace(made.cell("bp5"), operation="read", cache="cold")
+    made.records.append(Measurement(read, 5, 0.1, 1000, verified=False, run="one"))
+    found = advise(made.results(), OUTPUT)
+    assert found.engine == "hdf5"
+    assert "not advised: bp5, gave wrong values when they were read in another way, though it is faster" in found.notes
+
+
+def test_the_command_to_measure_again_measures_the_same():
+    made = Made(variables=2, directory="nv", run="one").way("bp5", 0.1, rounds=3).way("hdf5", 0.2, rounds=3)
+    made.records = [
+        replace(one, cell=replace(one.cell, precision="float32", steps=2, decomposition=(1, 4, 1)))
+        if isinstance(one, Measurement)
+        else one
+        for one in made.records
+    ]
+    assert advise(made.results(), OUTPUT).sureness.remedy.startswith(
+        "`tailrace bench io --ranks 4 --global 256,256,256 --precision float32 --variables 2 --steps 2 "
+        "--decomposition 1,4,1 --directory nv=/scratch/nv --rounds 7 -o again.jsonl`"
+    )
+    asked = advise(made.results(), Question(ranks=8, local=(128, 128, 128))).sureness.remedy
+    assert "--ranks 8 --local 128,128,128 --variables 3 --steps 2 --directory nv=/scratch/nv" in asked
+    stored = [
+        replace(one, cell=replace(one.cell, source="/data/a b.h5")) if isinstance(one, Measurement) else one
+        for one in made.records
+    ]
+    remedy = advise(BenchResults(stored), OUTPUT).sureness.remedy
+    assert "--ranks 4 --from '/data/a b.h5' --steps 2" in remedy and "--global" not in remedy

@@ -57,16 +57,19 @@ def test_a_pasted_checkpoint_loads(interval, tmp_path):
 
 
 def test_the_environment_gives_parameters_of_raw():
-    assert environment_line({"strategy": "dist", "sync": True}) == 'export TAILRACE_PARAMETERS="raw:strategy=dist"'
-    both = environment_line({"layout": "files", "aggregators": 4, "nothing": None})
+    assert environment_line({"strategy": "dist", "sync": True}, 4) == 'export TAILRACE_PARAMETERS="raw:strategy=dist"'
+    both = environment_line({"layout": "files", "aggregators": 4, "nothing": None}, 4)
     assert both == 'export TAILRACE_PARAMETERS="raw:aggregators=4, raw:layout=files"'
-    assert environment_line({"checksums": True}) == ""
+    assert environment_line({"checksums": True}, 256) == ""
+    shared = 'export TAILRACE_PARAMETERS="raw:strategy=shared"'
+    assert environment_line({"checksums": True}, 257) == shared, "a run would take one rank of each node there"
+    assert "shared" not in environment_line({"aggregators": 4}, 257)
 
 
 def test_checkpoints_take_the_parameters_of_the_environment(tmp_path, monkeypatch):
     import numpy as np
 
-    line = environment_line({"strategy": "dist"})
+    line = environment_line({"strategy": "dist"}, 4)
     monkeypatch.setenv("TAILRACE_PARAMETERS", line.partition('"')[2].rstrip('"'))
     grid = tr.UniformGrid((8, 8, 8), spacing=(1.0,) * 3)
     with tr.open(tmp_path / "s", "w", engine="raw", grid=grid, parameters={"sync": True}) as out:
@@ -155,6 +158,37 @@ def test_the_command_predicts(run, tmp_path):
     assert "opens 870 files" not in run("--machine", "laptop", "--ranks", 4, "--state", "1GiB").stderr
 
 
+def test_the_block_has_the_precision_that_was_asked_for(run, tmp_path):
+    for words in (("--machine", "laptop"), ("clear.jsonl",)):
+        for precision in ("float64", "float32"):
+            out = run(*words, "--ranks", 4, "--local", "128,128,128", "--precision", precision).stdout
+            assert loads(out.partition("In the case file:\n\n")[2], tmp_path).output[0].precision == precision
+
+
+def test_a_profile_is_of_one_directory(run, tmp_path):
+    ways = ("bp5", "hdf5", "raw", "mpiio", "sion", "bp4")
+    fast, slow = Made(directory="fast"), Made(directory="slow", kind="lustre", run="two")
+    for at, engine in enumerate(ways):
+        fast.way(engine, 0.1 + 0.01 * at)
+        slow.way(engine, 10.0 + at)
+    fast.file(tmp_path / "fast.jsonl")
+    slow.file(tmp_path / "slow.jsonl")
+    both = run("fast.jsonl", "slow.jsonl", "--fit-to", "mine.toml")
+    assert both.exit_code == 1 and "directories 'fast', 'slow'" in both.stderr and "--directory NAME" in both.stderr
+    assert "no" in run("fast.jsonl", "--fit-to", "mine.toml", "--directory", "slow").stderr
+    for name, system in (("fast", "local"), ("slow", "lustre")):
+        done = run("fast.jsonl", "slow.jsonl", "--fit-to", f"{name}.toml", "--directory", name)
+        assert done.exit_code == 0 and load_profile(tmp_path / f"{name}.toml").file_system == system, done.stderr
+
+
+def test_a_copy_of_results_adds_no_rounds(run, tmp_path):
+    Made().way("bp5", 0.1, rounds=3).way("hdf5", 0.2, rounds=3).file(tmp_path / "w.jsonl")
+    (tmp_path / "copy.jsonl").write_text((tmp_path / "w.jsonl").read_text())
+    found = run("w.jsonl", "copy.jsonl")
+    assert "in 3 rounds" in found.stdout
+    assert "copy.jsonl: 8 records of a file that was given before: counted once" in found.stderr
+
+
 def test_the_command_fits_a_profile_that_it_predicts_from(run, tmp_path):
     made = Made()
     for engine, seconds in (("bp5", 0.1), ("hdf5", 0.2), ("raw", 0.3), ("mpiio", 0.25), ("sion", 0.12), ("bp4", 0.4)):
@@ -191,6 +225,8 @@ def test_the_command_fits_a_profile_that_it_predicts_from(run, tmp_path):
         (["clear.jsonl", "--global", "0,2,2"], 2, "expected three numbers"),
         (["clear.jsonl", "--global", "8,8,8", "--state", "1GiB"], 2, "give one of them"),
         (["clear.jsonl", "--state", "12 parsec"], 2, "expected a number of bytes"),
+        (["clear.jsonl", "--state", "1e400"], 2, "expected a number of bytes"),
+        (["clear.jsonl", "--state", "1e308TiB"], 2, "expected a number of bytes"),
         (["clear.jsonl", "--for", "checkpoint", "--mtbf", "0"], 2, "expected hours above 0"),
         (["clear.jsonl", "--mtbf", "24"], 2, "add --for checkpoint"),
         (["clear.jsonl", "--stripes", "4"], 2, "--stripes is for predictions"),

@@ -89,3 +89,18 @@ def test_close_medians_are_a_tie_however_sure():
     one, other = (summarise(rounds("raw", [base + k * 1e-4 for k in range(9)]))[0] for base in (1.0, 1.04))
     assert not differ(one, other)
     assert probability(one.seconds.values, other.seconds.values) < 1e-3
+
+
+def test_ways_that_move_different_bytes_are_ranked_by_the_byte():
+    """As tests of a given time, and streams that leave steps out: the seconds alone say nothing."""
+    few = rounds("few", (1.0, 1.01, 1.02, 1.03, 1.04))
+    many = [
+        Measurement(one.cell, one.round, one.seconds, 10 * one.bytes, verified=True)
+        for one in rounds("many", (2.0, 2.01, 2.02, 2.03, 2.04))
+    ]
+    (ranking,) = rankings(BenchResults([*few, *many]))
+    assert [one.cell.name for one in ranking.variants] == ["many", "few"]
+    assert ranking.best == ranking.variants[:1]
+    assert ranking.variants[0].cost.median == pytest.approx(2.02 / 10000)
+    nothing = [Measurement(one.cell, one.round, one.seconds, 0) for one in few]
+    assert summarise(nothing)[0].cost.median == 1.02, "without bytes, the seconds"

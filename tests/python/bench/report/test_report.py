@@ -155,6 +155,19 @@ def test_the_page_begins_with_what_to_use_here():
     assert first_lines(page(results()))[0] == "Nothing was measured that could tell what to use here."
 
 
+def test_what_others_have_done_is_nothing_to_use_here():
+    """Other programs, Darshan's layers below our engines, and the fastest way of the bench of memory."""
+    verified = {"verified": True, "bytes": GIB}
+    ours = [*rounds(cell("raw"), 1.0, **verified), *rounds(cell("raw", operation="read", cache="cold"), 2.0)]
+    theirs = [
+        *rounds(cell("IOR POSIX", operation="read", cache="cold"), 1.0),
+        *rounds(cell("benchio HDF5", source="benchio"), 1.0),
+        *rounds(cell("Darshan POSIX", operation="meta", cache=""), 0.1),
+        *rounds(replace(cell("bp5"), bench="memory"), 0.1, counts={"private": 9e9, "shared": 0.0}),
+    ]
+    assert first_lines(page(results(ours, theirs)))[0] == "Use here: for writing fields, raw (not sure)."
+
+
 def test_an_interrupted_run_is_the_first_line():
     told = Interruption("run 1", "2026-03-14T15:10:00+01:00", "Ctrl-C", "3 of 4 measurements")
     found = results(rounds(cell("raw"), 1.0), [told], ended=False)
@@ -177,6 +190,18 @@ def test_the_verdict_names_the_fastest_its_ties_and_doubts():
 def test_three_rounds_do_not_decide():
     three = results(rounds(cell("raw"), 1.0, (1, 1, 1)), rounds(cell("sion"), 2.0, (1, 1, 1)))
     assert "Not sure: ways can be told apart from 4 rounds of each on." in Page(page(three)).texts["article"]
+
+
+def test_a_weak_scaling_of_flows_with_ends():
+    """Which have one node more, of the whole: 129 nodes on one rank, 257 on two."""
+    shapes = (((65, 65, 65), 1), ((65, 65, 129), 2), ((65, 129, 129), 4))
+    found = results(*(rounds(cell(points=points, ranks=ranks), 1.0) for points, ranks in shapes))
+    (weak,) = [
+        one
+        for one in page_data(Overview(found), [])["sections"]["ranks"]
+        if one["choice"]["scaling"].startswith("weak")
+    ]
+    assert [one["x"] for one in weak["lines"][0]["points"]] == [1, 2, 4]
 
 
 def test_strong_and_weak_scaling_are_told_apart():
