@@ -91,8 +91,8 @@ class _Script:
             )
         requeued = "requeue" in self._options or self._options.get("r", (0, ""))[1] == "y"
         if self._system.name == "slurm" and requeued and self._options.get("open-mode", (0, ""))[1] != "append":
-            line = self._options.get("requeue", self._options.get("r", (0, "")))[0]
-            yield Remark("note", line, "a job that begins again replaces its log; add --open-mode=append")
+            at = self._options.get("requeue", self._options.get("r", (0, "")))[0]
+            yield Remark("note", at, "a job that begins again replaces its log; add --open-mode=append")
 
     @property
     def limit(self) -> tuple[int, int] | None:

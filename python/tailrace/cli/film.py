@@ -44,7 +44,7 @@ def _in_order(place: Path) -> list[Path]:
     found = [path for path in place.iterdir() if path.suffix.lower() in _ENDINGS]
     if not found:
         fail(f"{place}: has no picture ({', '.join(_ENDINGS)})")
-    return sorted(found, key=lambda path: [int(part) if part.isdigit() else part for part in _PARTS.split(path.name)])
+    return sorted(found, key=lambda path: [int(part) if part.isdecimal() else part for part in _PARTS.split(path.name)])
 
 
 def _make(paths: list[Path], out: Path, rate: int) -> int:

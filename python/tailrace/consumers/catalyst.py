@@ -18,6 +18,7 @@ from tailrace.parallel import on_root
 from tailrace.pictures.quantity import Function, quantity
 
 from .consumer import Consumer
+from .user_functions import UserFunctions
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -58,7 +59,7 @@ class Catalyst(Consumer):
     ) -> None:
         super().__init__(f"catalyst {section.name}", schedule)
         self._section, self._comm, self._say = section, comm, say
-        self._fields, self._functions = section.wanted(directory, scalars), functions
+        self._fields, self._functions = section.wanted(directory, scalars), UserFunctions(comm, functions)
         self._off = ""  # why it is executed no more
         self.left_out, self._executed = 0, 0
         self._pipeline: Pipeline | None = None
@@ -111,7 +112,7 @@ class Catalyst(Consumer):
         self._last = step.index
 
     def _array(self, step: Step, name: str) -> Field | Vector:
-        return step.vector("u") if name == VELOCITY else quantity(step, name, self._functions)
+        return step.vector("u") if name == VELOCITY else quantity(step, name, self._functions.by_name)
 
     @property
     def _of_root(self) -> Executions:
@@ -128,6 +129,7 @@ class Catalyst(Consumer):
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
             pipeline.close()
+        self._functions.close()
         record, self._record = self._record, None
         with suppress(OSError) if self._off else nullcontext():  # what failed has been told
             if record is not None:

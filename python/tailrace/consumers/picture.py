@@ -27,6 +27,7 @@ from tailrace.text import duration
 from tailrace.text import size as size_of
 
 from .consumer import Consumer
+from .user_functions import UserFunctions
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -69,7 +70,8 @@ class Picture(Consumer):
     ) -> None:
         super().__init__(f"picture {section.name}", schedule)
         self._section, self._comm, self._say = section, comm, say
-        self._drawing = Drawing(scene_of(section, functions, title))
+        self._functions = UserFunctions(comm, functions)
+        self._drawing = Drawing(scene_of(section, self._functions.by_name, title))
         self._off = ""  # why no more pictures are drawn
         self._film: Film | None = None
         self._rows: TimeSeries | None = None
@@ -193,6 +195,7 @@ class Picture(Consumer):
         """Complete the film. Closing twice does nothing."""
         self._end()
         self._drawing.close()
+        self._functions.close()
         film, rows, self._rows = self._film, self._rows, None
         database, self._database = self._database, None
         with suppress(Error, OSError) if self._off else nullcontext():  # what failed has been told

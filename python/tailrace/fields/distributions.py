@@ -144,8 +144,10 @@ def _edges(f: Field, bins: Bins, given: Range) -> NDArray[np.float64]:
     low, high = given or _finite_range(f)
     if not (np.isfinite([low, high]).all() and low <= high):
         raise InputError(f"range is {low} to {high}; expected two finite numbers, the smaller first")
-    if low == high:  # as NumPy does
-        low, high = low - 0.5, high + 0.5
+    least = 4 * int(bins) * np.spacing(max(abs(low), abs(high)))  # edges nearer to each other would be equal
+    if high - low < least:
+        middle, half = 0.5 * (low + high), max(0.5, least) if low == high else 0.5 * least
+        low, high = middle - half, middle + half
     return np.linspace(low, high, int(bins) + 1)
 
 

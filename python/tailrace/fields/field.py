@@ -214,10 +214,7 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> Field:
         """The same values in new memory. Copy what you keep from a running simulation. Local."""
-        result = Field.empty_like(self)
-        result[...] = self._data
-        result.name = self.name
-        return result
+        return self.like(self._data.copy(), name=self.name)
 
     def astype(self, dtype: Any) -> Field:
         """The same values in another type. Local."""
@@ -266,6 +263,10 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
             if value is not None and value is not False and value is not np._NoValue:
                 raise InputError(f"a field's reductions take no argument {name}; reduce np.asarray(field) locally")
         return axis is None
+
+    def _check_whole(self, axis: Any, others: dict[str, Any]) -> None:
+        if not self._whole(axis, others):
+            raise InputError("all and any are over the whole field; use np.asarray(field) for this rank's part")
 
     def mean(self, axis: str | int | tuple[int, ...] | None = None, **others: Any) -> Any:
         """Average over the box. With `axis`, as "xz": over these directions; the result is an array over the others.
@@ -332,12 +333,12 @@ class Field(np.lib.mixins.NDArrayOperatorsMixin):
 
     def all(self, axis: Any = None, **others: Any) -> bool:
         """Whether all values are true. Collective."""
-        self._whole(axis, others)
+        self._check_whole(axis, others)
         return bool(extreme(self.operators.comm, self._data.all(), largest=False))
 
     def any(self, axis: Any = None, **others: Any) -> bool:
         """Whether any value is true. Collective."""
-        self._whole(axis, others)
+        self._check_whole(axis, others)
         return bool(extreme(self.operators.comm, self._data.any(), largest=True))
 
     # ---- export ------------------------------------------------------------------------------------------------

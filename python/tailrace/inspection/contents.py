@@ -174,7 +174,7 @@ def contents(path: Path, step: int = -1, minmax: bool = False) -> Contents:
     :raises InputError: the step does not exist.
     """
     if _is_time_series(path):
-        return _table_contents(path)
+        return _table_contents(path, step)
     engine = engine_of(path)
     # Then no library opens its files.
     sidecar_only = _is_one_series(path, engine) and ENGINES[engine].sidecar and not minmax
@@ -188,10 +188,11 @@ def _is_time_series(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0 and is_ours(path, TIME_SERIES)
 
 
-def _table_contents(path: Path) -> Contents:
+def _table_contents(path: Path, step: int) -> Contents:
     columns = read_time_series(path)
     rows = list(zip(columns["step"].tolist(), columns["time"].tolist(), strict=True))
-    numbers = {name: float(values[-1]) for name, values in columns.items() if rows and name not in ("step", "time")}
+    at = _position(path, step, len(rows)) if rows else None
+    numbers = {} if at is None else {name: float(values[at]) for name, values in columns.items()}
     return Contents(
         path=path,
         engine="time series (CSV)",
@@ -199,10 +200,16 @@ def _table_contents(path: Path) -> Contents:
         attributes=dict(read_provenance(path)),
         grid=None,
         steps=rows,
-        looked_at=len(rows) - 1 if rows else None,
+        looked_at=at,
         variables=[],
-        scalars=dict(numbers),
+        scalars={name: number for name, number in numbers.items() if name not in ("step", "time")},
     )
+
+
+def _position(path: Path, step: int, count: int) -> int:
+    if not -count <= step < count:
+        raise InputError(f"{path}: there is no step number {step}: it has {count}, counted from 0; -1 is the last")
+    return step % count
 
 
 def case_of(path: Path) -> str:
@@ -220,11 +227,7 @@ def read_contents(path: Path, engine: str, step: int, minmax: bool) -> Contents:
         steps = stored.steps
         looked_at, variables, scalars = None, [], {}
         if steps:
-            if not -len(steps) <= step < len(steps):
-                raise InputError(
-                    f"{path}: there is no step number {step}: it has {len(steps)}, counted from 0; -1 is the last"
-                )
-            looked_at = step % len(steps)
+            looked_at = _position(path, step, len(steps))
             one = steps[looked_at]
             scalars = one.scalars
             for name, (dtype, shape, is_list) in sorted(one.variables.items()):

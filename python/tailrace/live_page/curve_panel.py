@@ -109,13 +109,14 @@ def _shown(table: Table) -> list[str]:
 
 
 def thinned(x: NDArray[Any], y: NDArray[Any], most: int = _MOST) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A curve of at most so many points that looks the same: of each part its least and its largest value."""
+    """A curve of at most so many points that looks the same: its ends, and of each part the least and largest value."""
     if len(x) <= most:
         return x, y
-    edges = np.linspace(0, len(x), most // 2 + 1).astype(int)
+    edges = np.linspace(0, len(x), most // 2).astype(int)
     kept = {0, len(x) - 1}
     for first, last in pairwise(edges):
-        part = np.nan_to_num(y[first:last], nan=0.0)
-        kept |= {first + int(part.argmin()), first + int(part.argmax())}
-    at = np.array(sorted(kept))[:most]
+        part = y[first:last]
+        if not np.isnan(part).all():
+            kept |= {first + int(np.nanargmin(part)), first + int(np.nanargmax(part))}
+    at = np.array(sorted(kept))
     return x[at], y[at]

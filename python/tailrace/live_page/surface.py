@@ -35,24 +35,43 @@ class Surface:
     limits: tuple[float, float]
 
 
-def surface_of(values: Part, level: float | None, colour: Part, dark: bool) -> Surface:
+def surface_of(values: Part, level: float | None, colour: Part, dark: bool, *, name: str = "") -> Surface:
     """The surface on which values have a level.
 
-    :param level: None: one standard deviation above the mean.
+    :param level: None: one standard deviation above the mean of the finite values; below it, for lambda2.
+    :param name: of the values.
     :param colour: the values that colour it, on the same nodes.
     :raises ValueError: the values do not have this level, or are on a plane.
     """
     if min(values.values.shape) < 2 or not np.isfinite(values.values).any():
         raise ValueError("a surface needs numbers in three directions")
-    chosen = float(np.nanmean(values.values) + np.nanstd(values.values)) if level is None else level
+    finite = values.values[np.isfinite(values.values)].astype(np.float64)
+    chosen = float(finite.mean() + finite.std() * (-1 if name == "lambda2" else 1)) if level is None else level
     mesh = _contour(values, chosen, colour.values)
     count = mesh.GetNumberOfPolys()
     if not count:
-        low, high = float(np.nanmin(values.values)), float(np.nanmax(values.values))
+        low, high = float(finite.min()), float(finite.max())
         raise ValueError(f"there is no surface at {chosen:.4g}: the values go from {low:.4g} to {high:.4g}")
     limits = _limits(colour.values)
     scene = _scene(mesh, values.places, limits, dark)
     return Surface(scene, count, chosen, limits)
+
+
+def _leave_holes(mesh: Any) -> None:
+    """Remove the triangles at values that are no numbers."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray, vtk_to_numpy
+    from vtkmodules.vtkCommonDataModel import vtkCellArray
+
+    if not mesh.GetNumberOfPolys():
+        return
+    places = vtk_to_numpy(mesh.GetPoints().GetData())
+    there = np.isfinite(places).all(axis=1)
+    triangles = vtk_to_numpy(mesh.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+    kept = vtkCellArray()
+    corners = triangles[there[triangles].all(axis=1)].astype(np.int64).ravel()
+    kept.SetData(3, numpy_to_vtkIdTypeArray(corners, deep=True))
+    mesh.SetPolys(kept)
+    mesh.GetPoints().SetData(numpy_to_vtk(np.where(there[:, None], places, 0.0).astype(places.dtype), deep=True))
 
 
 def _contour(part: Part, level: float, colour: NDArray[Any]) -> Any:
@@ -66,8 +85,9 @@ def _contour(part: Part, level: float, colour: NDArray[Any]) -> Any:
     grid.SetXCoordinates(x)
     grid.SetYCoordinates(y)
     grid.SetZCoordinates(z)
-    for name, values in (("values", part.values), ("colour", colour)):
-        array = numpy_to_vtk(np.nan_to_num(values, nan=0.0).ravel(), deep=True)
+    holes = np.where(np.isfinite(part.values), part.values, np.nan)  # where places on the surface are no numbers
+    for name, values in (("values", holes), ("colour", np.nan_to_num(colour, nan=0.0))):
+        array = numpy_to_vtk(values.ravel(), deep=True)
         array.SetName(name)
         grid.GetPointData().AddArray(array)
     grid.GetPointData().SetActiveScalars("values")
@@ -77,6 +97,8 @@ def _contour(part: Part, level: float, colour: NDArray[Any]) -> Any:
     contour.ComputeScalarsOff()
     contour.Update()
     mesh = contour.GetOutput()
+    if np.isnan(holes).any():
+        _leave_holes(mesh)
     if mesh.GetNumberOfPolys() > _MOST:
         fewer = vtkQuadricDecimation()
         fewer.SetInputData(mesh)
@@ -131,7 +153,8 @@ def _paint(mesh: Any, limits: tuple[float, float]) -> None:
 
     table = table_of("", limits)
     values = vtk_to_numpy(mesh.GetPointData().GetArray("colour"))
-    share = np.clip((values - limits[0]) / (limits[1] - limits[0]), 0, 1)
+    # Of points in holes, which no triangle has, the colour is no number.
+    share = np.nan_to_num(np.clip((values - limits[0]) / (limits[1] - limits[0]), 0, 1))
     colours = vtkUnsignedCharArray()
     colours.SetName("colours")
     colours.SetNumberOfComponents(3)

@@ -75,7 +75,7 @@ class SurfacePanel:
                 return None
             if colour.values.shape != values.values.shape:
                 raise ValueError(f"'{tint}' is on other points than '{wanted.field}'")
-            return surface_of(values, level, colour, dark)
+            return surface_of(values, level, colour, dark, name=wanted.field)
 
         self._stored.ask(work, lambda found: self._draw(found, wanted))
 

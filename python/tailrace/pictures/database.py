@@ -62,10 +62,10 @@ class Database:
         folder.mkdir(exist_ok=True)
         rows = []
         for values, image in pictures:
-            name = "-".join(f"{key}{value:g}" for key, value in values.items()) or "picture"
+            name = "-".join(f"{key}{value:.10g}" for key, value in values.items()) or "picture"
             Image.fromarray(image).save(folder / f"{name}.png")
             rows.append(
-                [str(step), repr(time), *(f"{value:g}" for value in values.values()), f"{folder.name}/{name}.png"]
+                [str(step), repr(time), *(f"{value:.10g}" for value in values.values()), f"{folder.name}/{name}.png"]
             )
         for row in rows:  # when all of them are there
             self._table.write(f"{','.join(row)}\n")

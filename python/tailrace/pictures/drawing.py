@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -214,7 +215,9 @@ class Drawing:
             self._limits[number] = layer.limits
         is_surface = not (layer.axis or layer.opacity or layer.levels) and layer.normal is None
         if is_surface and f"levels {number}" not in self.chosen:
-            self.chosen[f"levels {number}"] = [_level(layer.field, values)]
+            level = _level(layer.field, values)
+            if math.isfinite(level):
+                self.chosen[f"levels {number}"] = [level]
 
     def _look_for_holes(self, layer: Layer, shown: Field) -> None:
         """Note, once for a layer, that values are not finite: they are grey, and no surface goes through them."""
@@ -241,7 +244,7 @@ class Drawing:
         own = [self._own(values, d) for d in range(3)]
         cut = (own[2], own[1], own[0])
         part = around[cut]
-        levels = list(layer.levels) or self.chosen[f"levels {number}"]
+        levels = list(layer.levels) or self.chosen.get(f"levels {number}", [])
         if min(part.shape) < 2 or not any(part.min() < level < part.max() for level in levels):
             return None
         keep, name = self._painter.keep, f"layer{number}"
@@ -259,7 +262,7 @@ class Drawing:
         assert self._neighbours is not None
         d = "xyz".index(layer.axis)
         start, count = values.operators.box(values.centred)
-        node = int(np.abs(np.asarray(values.grid.coordinates[d]) - layer.place).argmin())
+        node = _node(values, d, layer.place)
         around = self._neighbours.extended(values.data, np.float32)
         nodes = [self._neighbours.places(e) for e in range(3)]
         if not start[d] <= node < start[d] + count[d]:
@@ -284,7 +287,7 @@ class Drawing:
         d, step = "xyz".index(layer.axis), layer.spacing
         self._choose_length(number, layer, sizes)
         start, count = sizes.operators.box(sizes.centred)
-        node = int(np.abs(np.asarray(sizes.grid.coordinates[d]) - layer.place).argmin())
+        node = _node(sizes, d, layer.place)
         nodes = [np.arange(start[e], start[e] + count[e]) for e in range(3)]
         own = [np.flatnonzero(one == node if e == d else one % step == 0) for e, one in enumerate(nodes)]
         if f"length {number}" not in self.chosen or not all(map(len, own)):
@@ -367,8 +370,22 @@ def _named(layer: Layer) -> str:
     return f"|{name}|" if layer.spacing else name
 
 
+def _node(values: Field, d: int, place: float) -> int:
+    """The node nearest to a place; the end of a periodic direction is its first node. Local."""
+    grid = values.grid
+    distances = np.abs(np.asarray(grid.coordinates[d]) - place)
+    if "xyz"[d] in grid.periodic and values.operators.grid.lengths[d] - place < distances.min():
+        return 0
+    return int(distances.argmin())
+
+
 def _level(name: str, values: Field) -> float:
-    """A standard deviation above the mean, below it for lambda2. Collective."""
-    mean = values.mean()
-    spread = float(np.sqrt(max((values * values).mean() - mean * mean, 0.0)))
+    """A standard deviation above the mean, below it for lambda2; NaN if no value is finite. Collective."""
+    there = np.isfinite(values.data)
+    finite = values.like(np.where(there, values.data, 0.0))
+    share = values.like(there.astype(values.data.dtype)).mean()
+    if share <= 0:
+        return math.nan
+    mean = finite.mean() / share
+    spread = math.sqrt(max((finite * finite).mean() / share - mean * mean, 0.0))
     return float(mean - spread if name == "lambda2" else mean + spread)

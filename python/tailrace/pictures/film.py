@@ -80,7 +80,7 @@ class Film:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             form = self.path.suffix[1:]
             codec, container, encoding = FORMATS[form]
-            self._file = _av().open(str(self._draft), "w", format=form, options=container)
+            self._file = _av().open(_url(self._draft), "w", format=form, options=container)
             self._file.metadata["title"] = TITLE
             self._stream = self._file.add_stream(codec, rate=self._rate, options=encoding)
             self._stream.width, self._stream.height = self._size
@@ -97,7 +97,7 @@ class Film:
             sync(self.path.parent)
 
     def _check_frames(self, count: int) -> None:
-        with _failures(self.path), _av().open(str(self.path)) as film:
+        with _failures(self.path), _av().open(_url(self.path)) as film:
             self.frames = min(sum(packet.size > 0 for packet in film.demux(film.streams.video[0])), count)
         if self.frames < count:
             raise InputError(
@@ -106,7 +106,7 @@ class Film:
 
     def _keep(self, count: int) -> None:
         """Take over frames as they are encoded; frames of another version of the encoder are encoded again."""
-        with _av().open(str(self.path)) as old:
+        with _av().open(_url(self.path)) as old:
             stream = old.streams.video[0]
             alike = stream.codec_context.extradata == self._stream.codec_context.extradata
             for one in old.demux(stream) if alike else old.decode(stream):
@@ -154,6 +154,11 @@ class Film:
     def close(self) -> None:
         """Complete the file. Closing twice does nothing."""
         self.flush()
+
+
+def _url(path: Path) -> str:
+    """A file for PyAV, which would take the part of a name before a colon for a protocol."""
+    return f"file:{path}"
 
 
 def _av() -> Any:

@@ -137,10 +137,17 @@ def _draw_bar(image: Any, pen: Any, bar: Bar, ink: Any, place: tuple[int, int, i
     image.paste(strip, (left, top))
     font = _font(rows // 38)
     pen.text((left + width // 2, top - rows // 70), bar.name, fill=ink, font=font, anchor="ms")
-    for share in (0.0, 0.5, 1.0):
-        value = bar.limits[0] + share * (bar.limits[1] - bar.limits[0])
+    values = [bar.limits[0] + share * (bar.limits[1] - bar.limits[0]) for share in (0.0, 0.5, 1.0)]
+    digits = next((n for n in range(3, 12) if len({f"{value:.{n}g}" for value in values}) == 3), 12)
+    for share, value in zip((0.0, 0.5, 1.0), values, strict=True):
         anchor = "lt" if share == 0 else "rt" if share == 1 else "mt"
-        pen.text((left + share * width, top + height + rows // 150), f"{value:.3g}", fill=ink, font=font, anchor=anchor)
+        pen.text(
+            (left + share * width, top + height + rows // 150),
+            f"{value:.{digits}g}",
+            fill=ink,
+            font=font,
+            anchor=anchor,
+        )
 
 
 def _number_axes(pen: Any, camera: Camera, lengths: Vector3, size: tuple[int, int], ink: Any) -> None:

@@ -53,6 +53,8 @@ def vector(step: Step, name: str, functions: Mapping[str, Function] | None = Non
 def _called(step: Step, name: str, function: Function) -> Field | Vector:
     try:
         found = function(step)
+    except InputError:
+        raise
     except Exception as error:  # the user's code: whatever it raises is their message
         raise InputError(f"{name} fails: {type(error).__name__}: {error}") from error
     if not isinstance(found, Field | Vector):

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from .arrays import lists
-from .style import COLOURS, STYLE, TITLE, PlotError, plain
+from .style import COLOURS, STYLE, TITLE, PlotError, begin_at_zero, plain
 from .tables import read_table
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def deviations(profiles: Profiles, table: Mapping[str, NDArray[Any]]) -> dict[st
     channel, because the straight lines of two friction Reynolds numbers differ far from the wall.
     """
     y, at = profiles.arrays["y_plus"], table["y_plus"]
-    chosen = (at >= max(_COMPARED[0], y[0])) & (at <= _COMPARED[1] * min(y[-1], at.max()))
+    middle = min(y[-1], float(profiles.numbers.get("re_tau", y[-1])))  # profiles of both halves go to twice that
+    chosen = (at >= max(_COMPARED[0], y[0])) & (at <= _COMPARED[1] * min(middle, at.max()))
     if len(y) < 4:
         return {}
     found = {}
@@ -125,7 +126,7 @@ def deviations(profiles: Profiles, table: Mapping[str, NDArray[Any]]) -> dict[st
             if used.any():
                 parts = _between(y, profiles.arrays[name], at[used]) / table[name][used]
                 if name == "uv_plus" and abs(table[name][np.argmax(at)]) < _MIDDLE:
-                    parts *= (1 - at[used] / at.max()) / (1 - at[used] / y[-1])
+                    parts *= (1 - at[used] / at.max()) / (1 - at[used] / middle)
                 found[name] = float(np.max(np.abs(parts - 1)))
     return found
 
@@ -167,7 +168,7 @@ def _draw_mean(axes: Axes, several: Sequence[Profiles], table: Mapping[str, NDAr
     shown = {name: values[table["y_plus"] >= least] for name, values in table.items()}
     _dots(axes, shown, "u_plus", COLOURS[0])
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
+    begin_at_zero(axes)
     axes.legend(loc="upper left")
     title = "Mean velocity  $U^+$"
     if len(several) == 1 and "re_tau" in several[0].numbers:

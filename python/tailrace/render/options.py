@@ -86,6 +86,8 @@ def check(options: Options) -> None:
         slope(text)
     if options.range is not None and not options.range[0] < options.range[1]:
         raise PlotError(f"--range takes two rising numbers (found {options.range[0]:g} {options.range[1]:g})")
+    if options.range is not None and (options.log or options.loglog) and options.range[0] <= 0:
+        raise PlotError(f"--range {options.range[0]:g}: a logarithmic axis begins above 0")
     if options.crop is not None:
         left, right, bottom, top = options.crop
         if not (left < right and bottom < top):

@@ -39,7 +39,7 @@ from .quantities import arrays as known_arrays
 from .quantities import known_names, unknown
 from .slices import Look, Plane, draw_plane, read_plane
 from .stored import TABLES, check_there, chosen_steps, open_stored
-from .style import PlotError, check_picture, in_name, plain, save
+from .style import PlotError, check_picture, in_name, plain, save, times_of
 from .thin import line_curve, lines, points
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def figures(paths: Sequence[Path], options: Options, *, alone: bool = False) -> 
     :raises PlotError: see `plot`.
     """
     check(options)
-    sources = [_source(path, paths, options) for path in paths]
+    labels = _labels(paths, options)
+    sources = [_source(path, label, options) for path, label in zip(paths, labels, strict=True)]
     kinds = list(dict.fromkeys(source.kind for source in sources))
     check_used(options, kinds)
     if alone and len(kinds) > 1:
@@ -127,8 +128,21 @@ class _Source:
     run: tables.Columns | None = None  # the table of a run
 
 
-def _source(path: Path, paths: Sequence[Path], options: Options) -> _Source:
-    label = _label(path, options.label, options.grid) if options.label else tables.run_name(path, paths)
+def _labels(paths: Sequence[Path], options: Options) -> list[str]:
+    """What files are called in a legend; those of one name have the names of their files too, or their places."""
+    found = [
+        _label(path, options.label, options.grid) if options.label else tables.run_name(path, paths) for path in paths
+    ]
+    for more in (lambda path: path.name, str):
+        common = {label for label in found if found.count(label) > 1}
+        found = [
+            plain(f"{label} ({more(path)})") if label in common else label
+            for label, path in zip(found, paths, strict=True)
+        ]
+    return found
+
+
+def _source(path: Path, label: str, options: Options) -> _Source:
     if is_table(path):
         return _table(path, label, options)
     with open_stored(path, options.grid) as stored:
@@ -270,7 +284,8 @@ def _profiles(path: Path, label: str, options: Options) -> list[Profiles]:
         for step in chosen_steps(stored, options.steps, options.times):
             at = stored.steps.position_of(step.index)
             steps.append(next((stored[one] for one in range(at, -1, -1) if is_channel(stored[one])), step))
-        labels = [f"{label}, t = {step.time:.4g}" if len(steps) > 1 else label for step in steps]
+        times = times_of([step.time for step in steps])
+        labels = [f"{label}, t = {time}" if len(steps) > 1 else label for time in times]
         return [read_channel(step, stored.path, name) for step, name in zip(steps, labels, strict=True)]
 
 
@@ -282,8 +297,8 @@ def _series_curves(path: Path, label: str, kind: Kind, options: Options) -> list
             return _some(stored.path, kind, arrays.number_curves(stored, options.columns, label))
         curves = []
         steps = chosen_steps(stored, options.steps, options.times)
-        for step in steps:
-            note = f"t = {step.time:.4g}"
+        for step, time in zip(steps, times_of([step.time for step in steps]), strict=True):
+            note = f"t = {time}"
             name = f"{label}, {note}" if len(steps) > 1 else label
             along = lines(step) if kind == "profile" else []
             asked = [*options.columns, *([options.field] if options.field is not None else [])]

@@ -257,7 +257,7 @@ def edges_of(points: NDArray[Any]) -> NDArray[Any]:
 
 
 def _is_uniform(edges: NDArray[Any]) -> bool:
-    return bool(np.allclose(np.diff(edges), (edges[-1] - edges[0]) / (len(edges) - 1), rtol=1e-6))
+    return bool(np.allclose(np.diff(edges), (edges[-1] - edges[0]) / (len(edges) - 1), rtol=1e-6, atol=0.0))
 
 
 def _figure_size(width: float, height: float) -> tuple[float, float]:
@@ -272,12 +272,13 @@ def _colours(values: NDArray[Any], title: str, positive: bool, look: Look) -> tu
         near = difflib.get_close_matches(look.colours, list(colormaps), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise PlotError(f"--colours {look.colours}: is no colour map of matplotlib{hint}")
-    colours, low, high, extend = _by_values(values, title, positive)
-    if look.limits is not None:
+    if look.limits is None:
+        colours, low, high, extend = _by_values(values, title, positive)
+    else:
         low, high = look.limits
-        finite = values[np.isfinite(values)]
-        colours = colours if positive else default_name((low, high))
-        extend = "both" if look.compared else _extend(bool(finite.min() < low), bool(finite.max() > high))
+        colours = "inferno" if positive else default_name((low, high))
+        finite = values[np.isfinite(values)]  # nothing, in a step of a film after a flow has blown up
+        extend = "both" if look.compared else _extend(bool((finite < low).any()), bool((finite > high).any()))
     return look.colours or colours, low, high, extend
 
 

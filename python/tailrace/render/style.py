@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure  # without pyplot: no window, and no shared state with plots of the user
@@ -12,6 +12,11 @@ from matplotlib.figure import Figure  # without pyplot: no window, and no shared
 from tailrace.files.regular import open_regular
 from tailrace.files.whole import drafted
 from tailrace.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
 
 AXES = ("x", "y", "z")
 Crop = tuple[float, float, float, float]  # left, right, bottom, top
@@ -81,3 +86,19 @@ def save(figure: Figure, out: str | Path) -> Path:
         # "tight": the title may be wider than the image.
         figure.savefig(draft, bbox_inches="tight", pad_inches=0.1, metadata={key: _MARK})
     return out
+
+
+def begin_at_zero(panel: Axes) -> None:
+    """Begin the axis of values at zero where that leaves the curves most of the panel, and cuts none of them."""
+    low, high = panel.dataLim.intervaly
+    if -1e-9 * high <= low < 0.5 * high:
+        panel.set_ylim(bottom=0)
+
+
+def times_of(times: Sequence[float]) -> list[str]:
+    """Times as texts of four digits, or of as many as tell them apart."""
+    for digits in range(4, 17):
+        texts = [f"{time:.{digits}g}" for time in times]
+        if len(set(texts)) == len(set(times)):
+            break
+    return texts

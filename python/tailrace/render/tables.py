@@ -20,7 +20,7 @@ from tailrace.steps.abscissae import Kind, kind_of
 from .curves import Curve
 from .quantities import unknown
 from .stored import check_there
-from .style import COLOURS, STYLE, TITLE, PlotError, plain
+from .style import COLOURS, STYLE, TITLE, PlotError, begin_at_zero, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,20 +164,13 @@ def draw_runs(runs: Mapping[str, Columns], reference: tuple[str, Columns] | None
             panels[:3], ("Kinetic energy  ⟨u·u⟩/2", "Dissipation", "Enstrophy  ⟨ω·ω⟩/2"), strict=True
         ):
             panel.set_title(title, **TITLE)
-            _limit(panel)
+            begin_at_zero(panel)
             panel.margins(x=0.01)
         panels[1].legend(loc="best")
         if len(runs) > 1 or reference is not None:
             panels[0].legend(loc="lower left")
         panels[-1].set_xlabel(RUN_TIME)
     return figure
-
-
-def _limit(panel: Axes) -> None:
-    """Begin the axis of values at zero where that leaves the curves most of the panel."""
-    low, high = panel.get_ylim()
-    if low < 0.5 * high:
-        panel.set_ylim(bottom=0)
 
 
 def _draw_balance(panel: Axes, columns: Columns) -> None:

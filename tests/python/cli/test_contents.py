@@ -151,6 +151,9 @@ def test_a_table(tmp_path: Path):
     table.close()
     found = contents(path)
     assert (found.steps, found.looked_at, found.scalars) == ([(0, 0.0), (3, 0.25)], 1, {"a": 2.5, "b": math.inf})
+    assert contents(path, 0).scalars == contents(path, -2).scalars == {"a": 1.5, "b": 2.0}
+    with pytest.raises(InputError, match="there is no step number 2: it has 2"):
+        contents(path, 2)
     assert found.attributes["made_by"] == "run" and found.bytes == path.stat().st_size and found.grid is None
 
 

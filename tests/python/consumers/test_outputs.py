@@ -16,6 +16,7 @@ from tailrace.consumers import output as outputs
 from tailrace.consumers.output import Output
 from tailrace.core import IoError
 from tailrace.io.coupling import Coupling, CouplingSide, LeftOut
+from tailrace.io.engines import STORING
 from tailrace.io.series import PhaseSummary
 from tailrace.io.time_series import last_step, read_time_series
 
@@ -162,8 +163,8 @@ def test_an_output_goes_on_after_the_step_of_a_checkpoint(tmp_path, monkeypatch,
 
     assert write(None, 0, 2, 4)["step"] == 4
     told = write(2, 2, 4, 6)
-    assert (told["steps"], told["step"]) == (3 if engine == "null" else 2, 6)
-    if engine != "null":
+    assert (told["steps"], told["step"]) == (2 if engine in STORING else 3, 6)
+    if engine in STORING:
         with tr.open("deep/deeper/a") as stored:
             assert [step.index for step in stored] == [0, 2, 4, 6]
             assert [step["ux"].max() for step in stored] == [0, 2, 204, 206]

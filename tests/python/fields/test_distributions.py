@@ -88,3 +88,13 @@ def test_wrong_bins():
     ):
         with pytest.raises(tr.InputError, match=text):
             tr.histogram(f, bins, limits)
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0 + 2.2e-16), (1e17, 1e17), (-3e300, -3e300), (5.0, 5.0), (0.0, 0.0)])
+def test_values_that_are_nearly_one(values):
+    """Their bins have a width, and what is in them sums up to 1."""
+    ops = tr.Operators(NODES, LENGTHS, MIXED)
+    field = tr.Field.from_function(ops, lambda x, y, z: np.where(z < 0.7, *values))
+    found = tr.histogram(field, bins=20)
+    assert (np.diff(found.edges) > 0).all() and np.isfinite(found.density).all()
+    assert (found.density * np.diff(found.edges)).sum() == pytest.approx(1.0)

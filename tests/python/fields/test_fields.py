@@ -255,3 +255,23 @@ def test_any_number_of_ranks_gives_the_same(kinds):
         found = KEPT.ranks(ranks).results(field_programs.numbers_of_fields, limit=60, kinds=kinds)[0]
         expected = expected or found
         assert len(found) > 40 and np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "int64", "bool", "float64", "float32"])
+def test_a_copy_has_the_same_type_and_values(dtype):
+    values = np.arange(NODES[0] * NODES[1] * NODES[2]).reshape(NODES[::-1])
+    values = ((values % 2 == 0) if dtype == "bool" else values + (2**60 + 1 if dtype == "int64" else 0)).astype(dtype)
+    if dtype == "complex128":
+        values = values * (1 + 2j)
+    ops = tr.Operators(NODES, LENGTHS, MIXED, dtype="float32" if dtype == "float64" else "float64")
+    field = tr.Field(values, ops, name="a")
+    own = field.copy()
+    assert own.dtype == field.dtype and own.name == "a" and not np.shares_memory(own.data, field.data)
+    assert (own.data == values).all()
+
+
+def test_all_and_any_are_over_the_whole_field(noise):
+    for reduce in (np.any, np.all):
+        assert reduce(noise[0] > -100)
+        with pytest.raises(tr.InputError, match="over the whole field"):
+            reduce(noise[0] > 0, axis=0)

@@ -67,6 +67,12 @@ def test_a_long_curve_looks_the_same():
     few, values = thinned(x, y, 1000)
     assert len(few) <= 1000 and few[0] == 0 and set(values) >= {9, -9}
     assert np.all(np.diff(few) > 0)
+    noise = np.random.default_rng(3).random(100_000)
+    noise[99_998], noise[5] = 7.0, np.nan
+    noise[:1000] += 900
+    few, values = thinned(x, noise, 1000)
+    assert few[-1] == 99_999 and 7.0 in values, "the newest are there"
+    assert np.nanmin(values[few < 100]) >= 900, "a hole is no zero"
 
 
 def test_a_run_without_a_column_has_no_curve_of_it(tmp_path):

@@ -280,6 +280,19 @@ def broken(step):
 """
 
 
+def test_a_function_that_fails_on_one_rank_costs_the_picture_only(tmp_path):
+    """The other ranks would wait for it, as long as the job may run."""
+    (tmp_path / "own.py").write_text(
+        "def bad(step):\n    if step.comm.rank == 1 and step.index == 2:\n        raise ValueError('no')\n"
+        "    return step['ux']\n"
+    )
+    blocks = PICTURE.partition("layers")[0] + 'layers = [{ surface = "own.py:bad", values = [0.1] }]\n'
+    result = cases.run(cases.write_case(tmp_path, "mixed", steps=4, extra=blocks), ranks=2)
+    assert result.code == 1, result.text
+    assert "of step 2 is left out: own.py:bad failed at step 2" in result.text and "ValueError: no" in result.text
+    assert result.text.count("is left out:") == 1, result.text
+
+
 def test_functions_and_expressions_of_users(tmp_path):
     """Each layer is drawn, inside and after, and what is wrong with a function costs the picture only."""
     (tmp_path / "own.py").write_text(OWN)

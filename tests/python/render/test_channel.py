@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tailrace as tr
+from tailrace.render.channel import Profiles, deviations
 from tailrace.render.options import Options
 from tailrace.render.plot import figures, plot
 from tailrace.render.style import PlotError
@@ -134,3 +135,20 @@ def test_what_cannot_be_drawn_is_said(path, tmp_path):
     with pytest.raises(PlotError, match=r"has no y, y_plus.*analysis 'channel' at its end"):
         drawn(tmp_path / "rows.h5", kind="channel", steps=[0])
     assert plot(path, tmp_path / "one.png", columns=["u_plus"], kind="profile") == [tmp_path / "one.png"]
+
+
+def test_both_halves_beside_each_other_differ_from_the_table_as_one_half_does(tmp_path):
+    """Without symmetry the profiles go to the other wall, at twice the friction Reynolds number."""
+    one = profiles(1.0)
+    both = {name: np.concatenate([values, values[-2::-1]]) for name, values in one.items()}
+    both["y"] = np.concatenate([Y, 2 - Y[-2::-1]])
+    both["y_plus"] = 100 * both["y"]
+    both["uv_plus"] = np.concatenate([one["uv_plus"], -one["uv_plus"][-2::-1]])
+    table = {name: one[name][1:] for name in ("y_plus", "u_plus", "uv_plus", "u_rms_plus")}
+    table = {name: np.interp(np.linspace(5, 100, 96), 100 * Y, one[name]) for name in table}
+    found = []
+    for arrays in (one, both):
+        found.append(deviations(Profiles("a", arrays, {"re_tau": 100.0}), table))
+    assert found[0].keys() == found[1].keys() >= {"u_plus", "uv_plus"}
+    for name, difference in found[0].items():
+        assert found[1][name] == pytest.approx(difference, abs=1e-9), name

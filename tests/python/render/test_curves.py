@@ -85,6 +85,23 @@ def test_steps_and_files_over_each_other(results, tmp_path):
     np.testing.assert_array_equal(xy(figure.axes[0].lines[0])[1], 2 * np.exp(-K))
 
 
+def test_steps_of_nearly_one_time_are_told_apart(tmp_path):
+    with tr.open(tmp_path / "late.h5", "w", grid=BOX) as out:
+        for step in range(3):
+            out.write_step(100.01 + 0.01 * step, index=step, lists={"k": K, "energy": K + step})
+    figure, _ = drawn(tmp_path / "late.h5", steps=[0, 1, 2])
+    assert [line.get_label() for line in figure.axes[0].lines] == [f"late, t = 100.0{n}" for n in (1, 2, 3)]
+    assert len({line.get_color() for line in figure.axes[0].lines}) == 3
+
+
+def test_two_files_whose_names_differ_by_their_endings(tmp_path):
+    for name in ("late.h5", "late.bp"):
+        with tr.open(tmp_path / name, "w", grid=BOX) as out:
+            out.write_step(0.5, lists={"k": K, "energy": K})
+    figure, _ = drawn(tmp_path / "late.h5", tmp_path / "late.bp")
+    assert [line.get_label() for line in figure.axes[0].lines] == ["late (late.h5)", "late (late.bp)"]
+
+
 def test_a_stored_histogram(results):
     for options in ({"kind": "histogram"}, {"columns": ["density"]}, {"field": "density"}):
         (axes,) = drawn(results, **options)[0].axes

@@ -53,6 +53,24 @@ def test_the_axis_begins_at_zero_only_where_the_curves_fill_it(tmp_path):
     assert drawn(tmp_path / "a.csv")[0].axes[0].get_ylim()[0] > 9.9
 
 
+def test_curves_below_zero_are_not_cut(tmp_path):
+    """As a dissipation by the scheme where walls move a fluid at rest."""
+    for name, factor in (("a", -1.0), ("b", 1.0)):
+        figure, _ = drawn(series(tmp_path / f"{name}.csv", factor=factor))
+        low, high = figure.axes[0].get_ylim()
+        assert (low < -1.0 < high) if factor < 0 else low == 0
+
+
+def test_files_of_one_label_are_all_drawn(tmp_path):
+    for name, factor in (("a", 1.0), ("b", 2.0)):
+        (tmp_path / name).mkdir()
+        series(tmp_path / name / "time_series.csv", factor=factor)
+    figure, _ = drawn(tmp_path / "a" / "time_series.csv", tmp_path / "b" / "time_series.csv", label="Re 100")
+    first, second = figure.axes[0].lines[:2]
+    assert first.get_label() != second.get_label() and first.get_color() != second.get_color()
+    assert xy(first)[1][0] == 1.0 and xy(second)[1][0] == 2.0
+
+
 def test_the_balance_of_the_energy_of_a_run(tmp_path):
     columns = (*COLUMNS, "work", "energy_residual")
     with TimeSeries(tmp_path / "a.csv", columns=columns) as file:

@@ -14,7 +14,7 @@ from tailrace.core import InputError, IoError
 from tailrace.io.engines import STORING
 from tailrace.render.options import Options
 from tailrace.render.plot import figures, film
-from tailrace.render.slices import Look, Plane, _colours, draw_plane, read_plane
+from tailrace.render.slices import Look, Plane, _colours, _is_uniform, draw_plane, read_plane
 from tailrace.render.style import PlotError
 from tailrace.steps.stored_step import StoredStep
 
@@ -254,3 +254,17 @@ def test_a_film_of_a_slice(tmp_path):
         with pytest.raises((PlotError, InputError, IoError), match=re.escape(words)):
             film(tmp_path / "a.h5", tmp_path / out, **({"field": "f"} | options))
     assert (tmp_path / "theirs.mp4").read_bytes() == b"mine" and not (tmp_path / "c.mp4").exists()
+
+
+def test_a_film_of_a_flow_that_has_blown_up(tmp_path):
+    """The frame of a step without a finite value is empty; the film is made."""
+    pytest.importorskip("av")
+    with tr.open(tmp_path / "a.h5", "w", grid=tr.UniformGrid((16, 12, 4), spacing=(0.1, 0.1, 0.1))) as out:
+        for step, value in enumerate((0.0, np.nan, 1.0)):
+            out.write_step(0.5 * step, f=np.arange(768.0).reshape(4, 12, 16) + value)
+    assert film(tmp_path / "a.h5", tmp_path / "a.mp4", field="f") == 3
+
+
+def test_a_small_stretched_plane_is_no_uniform_one():
+    edges = 1e-9 * np.linspace(0.0, 1.0, 9) ** 2
+    assert not _is_uniform(edges) and _is_uniform(1e-9 * np.linspace(0.0, 1.0, 9))

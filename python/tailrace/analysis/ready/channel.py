@@ -157,13 +157,14 @@ class Channel:
         profiles = self._profiles(mean, products, half, plus)
         profiles |= {f"{name}_stress_plus": values / plus**2 for name, values in budget.items()}
         bulk = float(wall.share @ mean["u"])
+        flows = abs(bulk) > 1e-12 * float(np.abs(mean["u"]).max())  # else it is what rounding leaves
         numbers = {
             "samples": self.flow.updates,
             "duration": self.flow.weight if self.flow.updates > 1 else 0.0,
             "u_tau": u_tau,
             "re_tau": u_tau * wall.half / self.nu,
             "u_bulk": bulk,
-            "skin_friction": 2 * u_tau**2 / bulk**2 if bulk else math.nan,
+            "skin_friction": 2 * u_tau**2 / bulk**2 if flows else math.nan,
             "half_height": wall.half,
             "stress_deviation": float(np.abs(budget["total"] - budget["straight"]).max()) / plus**2,
         }
