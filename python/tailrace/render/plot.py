@@ -130,14 +130,14 @@ class _Source:
 
 def _labels(paths: Sequence[Path], options: Options) -> list[str]:
     """What files are called in a legend; those of one name have the names of their files too, or their places."""
-    found = [
+    plainly = [
         _label(path, options.label, options.grid) if options.label else tables.run_name(path, paths) for path in paths
     ]
+    found = plainly
     for more in (lambda path: path.name, str):
-        common = {label for label in found if found.count(label) > 1}
         found = [
-            plain(f"{label} ({more(path)})") if label in common else label
-            for label, path in zip(found, paths, strict=True)
+            plain(f"{label} ({more(path)})") if found.count(now) > 1 else now
+            for label, now, path in zip(plainly, found, paths, strict=True)
         ]
     return found
 

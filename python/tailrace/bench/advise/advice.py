@@ -179,7 +179,7 @@ def _next_sentence(ranking: Ranking, tied: Sequence[Summary], chosen: Summary, o
 def _cost(question: Question, cost: float, wanted: float) -> str:
     thing = "A checkpoint" if question.purpose == "checkpoint" else "A step"
     what = f" ({question.words()})" if question.bytes is not None else ""
-    return f"{thing} of {size(wanted)}{what} costs {_seconds(cost)} at this rate."
+    return f"{thing} of {size(wanted)}{what} costs {time_words(cost)} at this rate."
 
 
 def _stripes(results: BenchResults, chosen: Summary) -> list[str]:
@@ -247,5 +247,6 @@ def _gib(rate: float) -> str:
     return f"{rate / GIB:.3g}"
 
 
-def _seconds(seconds: float) -> str:
+def time_words(seconds: float) -> str:
+    """Seconds, or minutes and more, for people."""
     return f"{seconds:.2g} s" if seconds < 60 else duration(seconds)

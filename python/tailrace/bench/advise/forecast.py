@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.text import counted, duration, size
+from tailrace.text import counted, size
 
-from .advice import OF_CHECKPOINTS, Advice
+from .advice import OF_CHECKPOINTS, Advice, time_words
 from .case_block import checkpoint_block, environment_line, output_block
 from .choice import WHY, preference
 from .interval import HOUR, interval_of
@@ -151,7 +151,7 @@ def _reasons(
         )
     thing = "A checkpoint" if question.purpose == "checkpoint" else "A step"
     seconds = row.prediction.seconds
-    return first, second, f"{thing} of {size(load.bytes)} ({question.words()}) costs {_seconds(seconds)}."
+    return first, second, f"{thing} of {size(load.bytes)} ({question.words()}) costs {time_words(seconds)}."
 
 
 def _notes(profile: Profile, question: Question, load: Load) -> tuple[str, ...]:
@@ -164,13 +164,9 @@ def _notes(profile: Profile, question: Question, load: Load) -> tuple[str, ...]:
     if question.purpose == "checkpoint":
         notes.append("checkpoints of `tailrace run` are written by raw; the choice is between its strategies")
     if profile.file_system != "local":
+        start = time_words(start_seconds(profile, load.ranks))
         notes.append(
-            f"before the run, each rank opens {START_OPENS} files of Python and its packages: "
-            f"{_seconds(start_seconds(profile, load.ranks))} of the metadata server, if they are on this file system; "
-            "`tailrace pack` makes them one file, which each node reads once"
+            f"before the run, each rank opens {START_OPENS} files of Python and its packages: {start} of the metadata "
+            "server, if they are on this file system; `tailrace pack` makes them one file, which each node reads once"
         )
     return tuple(notes)
-
-
-def _seconds(seconds: float) -> str:
-    return duration(seconds) if seconds >= 60 else f"{seconds:.2g} s"

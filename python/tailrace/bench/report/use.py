@@ -14,8 +14,7 @@ from ..records.summary import Summary
 from .overview import Overview
 from .verdicts import Verdict
 
-# What a bench measures, as a purpose of users. The fastest way of the bench of memory is not the one that needs least.
-_TASKS = {
+_TASKS = {  # what a bench measures, as a purpose of users
     "io": "reading fields",
     "checkpoint": "checkpoints of unstructured data",
     "couple": "a stream to an analysis",
@@ -31,7 +30,7 @@ def use(overview: Overview) -> str:
     """One sentence: which way to use here, for each purpose that was measured."""
     benches: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in overview.verdicts:
-        if verdict.has_variants and verdict.setting.bench in _TASKS:
+        if verdict.has_variants and verdict.setting.bench != "memory":  # whose fastest way is not the one to take
             benches[verdict.setting.bench].append(verdict)
     parts = [part for bench, found in benches.items() for part in _of_bench(overview, bench, found)]
     if not parts:
@@ -52,7 +51,7 @@ def _of_bench(overview: Overview, bench: str, found: list[Verdict]) -> list[str]
         equal = [other for other, number in others if number == count]
         names = f"any of {', '.join([name, *equal])}" if equal else name
         where = f"the fastest, alone or in a tie, in {count} of {counted(len(found), 'setting')}"
-        parts.append(f"for {_TASKS[bench]}, {names} ({where})")
+        parts.append(f"for {_TASKS.get(bench, bench)}, {names} ({where})")
     return parts
 
 
