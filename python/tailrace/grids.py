@@ -181,3 +181,11 @@ def triple(values: Any) -> Triple:
     """Three whole numbers as a tuple."""
     x, y, z = (int(value) for value in values)
     return x, y, z
+
+
+def same_places(one: UniformGrid, other: UniformGrid) -> bool:
+    """Whether two grids have their points at the same places, but for rounding."""
+    return one.points == other.points and all(
+        np.allclose(a, b, rtol=1e-6, atol=1e-6 * abs(h))
+        for a, b, h in zip(one.coordinates, other.coordinates, one.spacing, strict=True)
+    )

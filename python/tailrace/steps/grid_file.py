@@ -97,9 +97,10 @@ class GridFile(Section):
             found["dt"] = self.time.dt
         return found
 
-    def time_of(self, index: int, time: float) -> float:
-        """The time of a step: that of [time] where the source has none and counts its steps instead. Local."""
-        return self.time.start + index * self.time.dt if self.time and time == index else time
+    def time_of(self, index: int) -> float:
+        """The time of a step of a source that has none, and counts its steps instead; by [time]. Local."""
+        assert self.time is not None
+        return self.time.start + index * self.time.dt
 
 
 def read_grid_file(path: Path) -> GridFile:

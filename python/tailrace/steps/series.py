@@ -82,6 +82,7 @@ class Series(SeriesOf[StoredStep]):
         super().__init__(handle, mode, comm)
         self._given, self._precision, self._again = given or GridFile(), precision, again
         self._known: SeriesGrid | None = None
+        self._counting = 0, True  # whether the times of so many steps are their numbers
         if mode == "r" and not self.streaming and len(self) and (comm.size > 1 or given != GridFile()):
             known = agree(comm, lambda: self.steps[0].known)  # it reads the first step
             with suppress(InputError):  # it is raised again where they are needed
@@ -93,7 +94,7 @@ class Series(SeriesOf[StoredStep]):
         files = not self.streaming
         return StoredStep(
             stored,
-            self._given.time_of(index, time),
+            self._time_of(index, time),
             lambda: self._grid_by(stored),
             missed=lambda: self._missed(number, stored),
             lazy=files and self.comm.size == 1,
@@ -134,8 +135,8 @@ class Series(SeriesOf[StoredStep]):
         if not self.streaming and self.dataset is None and self.attributes.get("made_by") == "run":
             return []
         lost = set(stored.missed) if self.streaming else set()
-        every = int(self.attributes.get("every", 0))
-        if number and every:
+        every = self.attributes.get("every", 0)
+        if number and isinstance(every, int) and every > 0:
             lost.update(range(self.steps.index_at(number - 1) + every, stored.index, every))
         return sorted(lost)
 
@@ -185,7 +186,17 @@ class Series(SeriesOf[StoredStep]):
     @property
     def times(self) -> NDArray[np.float64]:
         """The times of the steps."""
-        return np.array([self._given.time_of(index, time) for index, time in self._handle.reader().steps()])
+        return np.array([self._time_of(index, time) for index, time in self._handle.reader().steps()])
+
+    def _time_of(self, index: int, time: float) -> float:
+        """The time of a step; that of the user's file, where the numbers of all steps stand for times."""
+        if self._given.time is None or time != index:
+            return time
+        if not self.streaming:
+            steps = self._handle.reader().steps()
+            if len(steps) != self._counting[0]:
+                self._counting = len(steps), all(step == at for step, at in steps)
+        return self._given.time_of(index) if self._counting[1] else time
 
     # ---- the grid ----------------------------------------------------------------------------------------------------
     @property

@@ -254,13 +254,14 @@ def test_a_part_that_is_as_long_as_the_box_is_a_part_all_the_same(tmp_path):
 
 
 def test_the_times_of_a_series_go_before_those_of_a_grid_file(tmp_path):
-    """Those that are the number of the step are none."""
+    """Those that are all the numbers of their steps are none."""
     (tmp_path / "grid.toml").write_text("[time]\ndt = 0.25\nstart = 3.0\n")
-    with tr.open(tmp_path / "run.h5", "w", grid=GRID) as out:
-        for time, index in ((0.0, 0), (0.5, 10), (20.0, 20)):
-            out.write_step(time, arrays(0), index=index)
-    with tr.open(tmp_path / "run.h5", grid=tmp_path / "grid.toml") as stored:
-        assert [step.time for step in stored] == [3.0, 0.5, 8.0]
+    for name, last, expected in (("run", 0.5, [0.0, 0.5, 20.0]), ("none", 10.0, [3.0, 5.5, 8.0])):
+        with tr.open(tmp_path / f"{name}.h5", "w", grid=GRID) as out:
+            for time, index in ((0.0, 0), (last, 10), (20.0, 20)):
+                out.write_step(time, arrays(0), index=index)
+        with tr.open(tmp_path / f"{name}.h5", grid=tmp_path / "grid.toml") as stored:
+            assert [step.time for step in stored] == expected
 
 
 def test_wrong_boundaries_are_not_written(tmp_path):

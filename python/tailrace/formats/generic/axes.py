@@ -111,6 +111,8 @@ def axes_of(dimensions: tuple[Dimension, ...], shape: tuple[int, ...], time: int
 
 def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
     """A grid from the coordinates along x, y and z; None if they do not increase, or there are none."""
+    rounding = [4 * np.finfo(one.dtype).eps if one.dtype.kind == "f" else 0.0 for one in along]  # as they are stored
+    along = [np.asarray(one, float) for one in along]
     for values in along:
         if not len(values) or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
             return None
@@ -118,8 +120,8 @@ def grid_of(along: list[NDArray[Any]]) -> UniformGrid | None:
     lows = [float(values[0]) for values in along]
     steps = [float((values[-1] - values[0]) / (len(values) - 1)) if len(values) > 1 else 1.0 for values in along]
     even = all(
-        np.allclose(values, low + h * np.arange(len(values)), rtol=0, atol=1e-6 * h)
-        for values, low, h in zip(along, lows, steps, strict=True)
+        np.allclose(values, low + h * np.arange(len(values)), rtol=0, atol=1e-6 * h + part * np.abs(values).max())
+        for values, low, h, part in zip(along, lows, steps, rounding, strict=True)
     )
     origin, spacing = (lows[0], lows[1], lows[2]), (steps[0], steps[1], steps[2])
     if even:

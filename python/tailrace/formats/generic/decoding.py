@@ -26,7 +26,8 @@ class Decoding:
     """value = scale * stored + offset, and NaN where a stored value is missing.
 
     :param missing: stored values that stand for none.
-    :param low, high: the smallest and largest stored value that is one.
+    :param low, high: the smallest and largest value that is one: as it is stored, or as it is read.
+    :param of_values: the limits are of what is read: they have its type, not that of what is stored.
     :param unsigned: the integers are meant without a sign, which netCDF's first versions have not.
     """
 
@@ -36,6 +37,7 @@ class Decoding:
     low: float | None = None
     high: float | None = None
     unsigned: bool = False
+    of_values: bool = False
 
     def type_of(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The type of the values: floats of their own type where they only have missing ones."""
@@ -49,15 +51,16 @@ class Decoding:
         gone = np.zeros(stored.shape, bool)
         for one in self.missing:
             gone |= stored == np.asarray(one, stored.dtype if stored.dtype.kind == "f" else None)
-        if self.low is not None:
-            gone |= stored < self.low
-        if self.high is not None:
-            gone |= stored > self.high
         found = stored.astype(self.type_of(stored.dtype))
         if self.scale != 1.0:
             found *= self.scale
         if self.offset != 0.0:
             found += self.offset
+        limited = found if self.of_values else stored
+        if self.low is not None:
+            gone |= limited < self.low
+        if self.high is not None:
+            gone |= limited > self.high
         found[gone] = np.nan
         return found
 
@@ -82,8 +85,13 @@ def decoding_of(about: Mapping[str, Attribute], dtype: np.dtype[Any]) -> Decodin
     low, high = [*_numbers(about.get("valid_range")), math.nan, math.nan][:2]
     low, high = [*_numbers(about.get("valid_min")), low][0], [*_numbers(about.get("valid_max")), high][0]
     unsigned = str(about.get("_Unsigned", "")).lower() == "true" and dtype.kind == "i"
+    packed = dtype.kind != "f" and ("scale_factor" in about or "add_offset" in about)
+    limits = [one for one in (low, high) if not math.isnan(one)]
+    of_values = packed and any(isinstance(one, float) for one in limits)
     if unsigned:  # these are stored like the values
-        missing = [one + (1 << 8 * dtype.itemsize) if one < 0 else one for one in missing]
+        turns = 1 << 8 * dtype.itemsize
+        missing = [one + turns if one < 0 else one for one in missing]
+        low, high = (one + turns if one < 0 and not of_values else one for one in (low, high))
     found = Decoding(
         [*_numbers(about.get("scale_factor")), 1.0][0],
         [*_numbers(about.get("add_offset")), 0.0][0],
@@ -91,6 +99,7 @@ def decoding_of(about: Mapping[str, Attribute], dtype: np.dtype[Any]) -> Decodin
         None if math.isnan(low) else low,
         None if math.isnan(high) else high,
         unsigned,
+        of_values,
     )
     return None if found == Decoding() else found
 

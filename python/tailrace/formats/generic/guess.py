@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +86,9 @@ def time_in(attributes: dict[str, Attribute], scalars: dict[str, Scalar]) -> flo
     for known in (attributes, scalars):
         for name in TIMES:
             value = known.get(name)
-            if isinstance(value, int | float) and math.isfinite(value):
-                return float(value)
+            if isinstance(value, list) and len(value) == 1:
+                value = value[0]
+            with suppress(ValueError):
+                if isinstance(value, int | float | str) and math.isfinite(float(value)):
+                    return float(value)
     return None

@@ -53,7 +53,7 @@ class Hdf5Dataset(PartsDataset):
     def _take(self, guess: Guess) -> None:
         self.steps = [(step.index, step.time) for step in guess.steps]
         self._groups = [step.group for step in guess.steps]
-        self._scalars = [scalars_of((step.index, step.time), step.scalars) for step in guess.steps]
+        self._scalars = [scalars_of((step.index, step.time), step.scalars, step.made.parts) for step in guess.steps]
         self._set_layouts([step.made.layout() for step in guess.steps])
 
     def scalars(self, position: int) -> dict[str, Scalar]:

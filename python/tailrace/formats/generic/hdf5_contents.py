@@ -15,6 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 from h5py import h5d, h5g, h5l, h5o, h5p, h5s
+from numpy.typing import NDArray
 
 from tailrace.formats.hdf5_file import FAULTS, open_hdf5
 from tailrace.io.values import Attribute, Scalar
@@ -39,6 +40,11 @@ class Array:
     shape: tuple[int, ...]
     dimensions: tuple[Dimension, ...] = ()  # (): the file does not tell
     decoding: Decoding | None = None
+
+    def read(self, file: h5py.File) -> NDArray[Any]:
+        """All values, as the attributes say to read them."""
+        values = np.asarray(file[self.name][:])
+        return values if self.decoding is None else self.decoding.values(values)
 
 
 @dataclass
@@ -129,7 +135,8 @@ def _add_dataset(found: Hdf5Contents, name: str, data: h5d.DatasetID, path: Path
             if value is None:
                 why = f"has the type {dtype}"
             else:
-                found.scalars[name] = value
+                packed = decoding_of(attributes_of(data), np.dtype(dtype.str)) if dtype.kind in "fiu" else None
+                found.scalars[name] = value if packed is None else float(packed.values(np.array([value], dtype))[0])
         elif why is None and shape is not None:
             if h5py.check_enum_dtype(dtype) is not None and dtype.kind != "b":
                 found.notes.append(f"'{name}' has names for its values (an enumeration); the numbers are read")

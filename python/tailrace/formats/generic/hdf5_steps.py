@@ -27,7 +27,8 @@ from .vtkhdf import vtkhdf_steps
 from .xdmf import steps_in
 
 _STEP = re.compile(r"(?:.*?[A-Za-z_#.\- ])?(\d+)")  # "Step0", "step_0010", "Timestep 3", "0005"
-_TIME = re.compile(r"(?:.*?[A-Za-z_#.=\- ])?(\d+\.\d+)")  # "t_0.25", "time=1.5", "0.5": a time
+# "t_0.25", "time=1.5", "0.5", "t_1.0e-01": a time; after "_", "=" or a space, a "-" is its sign: "t_-0.5".
+_TIME = re.compile(r"(?:.*?[A-Za-z_#.=\- ])??((?:(?<![A-Za-z\d.#])[-+])?\d+\.\d+(?:[eE][-+]?\d+)?)")
 _WORDS = re.compile(r"(step|iter|time|cycle|frame|snap|output|dump|^t|^it|^data|^plt|^$)", re.IGNORECASE)
 _MOST_REPEATED = 100_000  # arrays outside of the steps times steps
 _MOST_POINTS = 1 << 20  # of a direction whose places are read
@@ -209,7 +210,7 @@ def _by_scales(
         if name is None and d >= 0:
             return None
         try:
-            along.append(np.zeros(1) if name is None else np.asarray(file[name][:]))
+            along.append(np.zeros(1) if name is None else contents.arrays[name].read(file))
         except FAULTS:
             return None
     return along
@@ -225,7 +226,7 @@ def _places(file: h5py.File, contents: Hdf5Contents, axis: str, count: int) -> N
     for name, one in contents.arrays.items():
         if name.rsplit("/", 1)[-1] in names and one.shape == (count,) and count <= _MOST_POINTS:
             try:
-                return np.asarray(file[name][:])
+                return one.read(file)
             except FAULTS:
                 return None
     return np.zeros(1) if count == 1 else None

@@ -36,7 +36,7 @@ def along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     values = np.arange(axis.count, dtype=float)
     if axis.name:
         try:
-            values = np.asarray(file[axis.name][:], float)
+            values = np.asarray(contents.arrays[axis.name].read(file), float)
         except FAULTS:
             return None
         if not np.isfinite(values).all():
@@ -112,10 +112,9 @@ def _numbers(file: h5py.File, contents: Hdf5Contents, axis: _Axis) -> dict[str, 
         if one.shape != (axis.count,) or name == axis.name or one.dtype.kind not in "fiu" or not (told or beside):
             continue
         try:
-            row = file[name][:]
+            values = one.read(file)
         except FAULTS:
             continue
-        values = one.decoding.values(row) if one.decoding is not None else row
         found[name] = [float(value) if values.dtype.kind == "f" else int(value) for value in values]
     return found
 

@@ -27,13 +27,13 @@ def openpmd_steps(_file: h5py.File, contents: Hdf5Contents) -> Guess | None:
         return None
     base = base_of(root)
     numbers = {
-        int(name)
+        int(name): group
         for group in contents.attributes
         if group.rpartition("/")[0] == base and (name := group.rpartition("/")[2]).isdecimal() and len(name) < 18
     }
     if not numbers:
         return None
-    steps = [iteration(contents, f"{base}/{number}", number) for number in sorted(numbers)]
+    steps = [iteration(contents, numbers[number], number) for number in sorted(numbers)]
     note = f"openPMD {version}: the iterations in '/{base}' are the steps; {SAID}"
     return Guess(steps, note, grid_of(contents, steps))
 
@@ -96,7 +96,9 @@ def _constants(contents: Hdf5Contents, group: str, meshes: str) -> dict[str, Sca
         value: Attribute | None = about.get("value")
         if name.startswith(f"{group}/") and "shape" in about and isinstance(value, int | float | str):
             short = name[len(group) + 1 :].removeprefix(f"{meshes}/").removeprefix("particles/")
-            found[short] = value
+            unit = about.get("unitSI", 1.0)
+            scaled = isinstance(value, int | float) and isinstance(unit, int | float) and math.isfinite(unit)
+            found[short] = value * unit if scaled and unit not in (0, 1) else value  # type: ignore[operator]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,10 +112,15 @@ def variable_name(name: str) -> str:
     return f"{plain}_stored" if plain in RESERVED else plain
 
 
-def scalars_of(step: tuple[int, float], found: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Single values under our names, without those that only repeat number and time of the step."""
+def scalars_of(step: tuple[int, float], found: Mapping[str, Scalar], arrays: Iterable[str] = ()) -> dict[str, Scalar]:
+    """Single values under our names, without those that only repeat number and time of the step.
+
+    :param arrays: names that the step has already.
+    """
     repeated = (("step", step[0]), ("time", step[1]))
     names = Names()
+    for name in arrays:
+        names.once(name)
     return {names.take(name): value for name, value in found.items() if (plain_name(name), value) not in repeated}
 
 

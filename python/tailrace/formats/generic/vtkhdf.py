@@ -23,6 +23,7 @@ from .hdf5_contents import Array, Hdf5Contents
 from .parts import ArrayPart, LayoutMaker, parts_of
 
 _ROOT = "VTKHDF"
+_STRAIGHT = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]  # Direction of a grid whose axes are x, y and z
 _MOST = 1 << 24  # entries of the lists that describe steps and pieces
 _CELLS = ("Vertices", "Lines", "Polygons", "Strips")  # of PolyData
 
@@ -39,13 +40,22 @@ def vtkhdf_steps(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     )
     if kind == "ImageData":
         steps = [_image(contents, group, s, time) for s, time in enumerate(times or [0.0])]
-        return Guess(steps, note, _image_grid(about))
+        turned = about.get("Direction", _STRAIGHT) != _STRAIGHT
+        notes = ["its Direction turns the grid, which is not read: the places of the points are not known"] * turned
+        return Guess(steps, note, None if turned else _image_grid(about), notes=[*notes, *_field_data(contents)])
     if kind in ("UnstructuredGrid", "PolyData"):
         if times is None:
-            return Guess([GuessedStep(0, 0.0, "", _lists(contents))], note)
-        return Guess([_Rows(contents, group, kind, s).step(time) for s, time in enumerate(times)], note)
+            return Guess([GuessedStep(0, 0.0, "", _lists(contents))], note, notes=_field_data(contents))
+        rows = [_Rows(contents, group, kind, s).step(time) for s, time in enumerate(times)]
+        return Guess(rows, note, notes=_field_data(contents))
     made = add_arrays(LayoutMaker(), contents.below(_ROOT), absolute=True)
     return Guess([GuessedStep(0, 0.0, "", made)], f"{note}; its parts are read as they are stored, all as one step")
+
+
+def _field_data(contents: Hdf5Contents) -> list[str]:
+    """A note on what belongs to the whole, and is not read."""
+    names = sorted(contents.below(f"{_ROOT}/FieldData"))
+    return [f"FieldData is left out: {', '.join(names[:8])}"] if names else []
 
 
 def _times(contents: Hdf5Contents, group: h5py.Group) -> list[float] | None:

@@ -78,8 +78,13 @@ class XdmfDataset(PartsDataset):
         as_list = bool(kind) and kind not in _STRUCTURED
         for attribute in grid.findall("Attribute"):
             name, item = attribute.get("Name", "")[:200] or "unnamed", attribute.find("DataItem")
-            if item is None or name in made.parts:
+            if name in made.parts:
+                self.left_out.append(f"'{name}' is there more than once at a time: only the first grid with it is read")
                 continue
+            if item is None:
+                continue
+            if attribute.get("Center", "Node") == "Cell" and not as_list:
+                made.notes.append(f"'{name}' is on cells, whose middles are half a cell from the points")
             found = self._found(item)
             if isinstance(found, str):
                 self.left_out.append(f"'{name}' is left out: {found}")

@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tailrace.core import InputError, IoError, is_series
+from tailrace.grids import same_places
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 from tailrace.io.values import Scalar
@@ -149,6 +150,9 @@ class JoinedDataset(Dataset):
 
     def _compare_shapes(self, one: Dataset) -> None:
         first = self._files[0]
+        if first.grid is not None and one.grid is not None and not same_places(first.grid, one.grid):
+            names = [Path(held.path).name for held in (first, one)]
+            self.notes.append(f"{names[1]} has its points at other places than {names[0]}, whose places are taken")
         before, now = first.variables(0), one.variables(0)
         for name in before.keys() & now.keys():
             if before[name].shape != now[name].shape and not before[name].is_list:

@@ -42,13 +42,14 @@ def _has_columns(path: Path) -> bool:
 
 def read_time_series(path: Path) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """The columns by name, `step` as int64, `time` and the others as float64; and notes."""
-    columns = _from_hdf5(path) if path.suffix == ".h5" else _from_text(path)
+    cut: list[str] = []
+    columns = _from_hdf5(path) if path.suffix == ".h5" else _from_text(path, cut)
     if "time" not in columns:
         raise IoError(f"{path}: has no column t; found {', '.join(columns)}")
     if not np.isfinite(columns["time"]).all():
         raise IoError(f"{path}: has a time that is no finite number: the file is damaged")
     kept, notes = latest(path, columns["time"].tolist())
-    return {name: values[kept] for name, values in columns.items()}, notes
+    return {name: values[kept] for name, values in columns.items()}, [*cut, *notes]
 
 
 def _names(path: Path, number: int, line: str) -> list[str]:
@@ -62,8 +63,8 @@ def _names(path: Path, number: int, line: str) -> list[str]:
     return [{"it": "step", "t": "time"}.get(name, name) for name in names]
 
 
-def _from_text(path: Path) -> dict[str, NDArray[Any]]:
-    parts = _parts(path)
+def _from_text(path: Path, notes: list[str]) -> dict[str, NDArray[Any]]:
+    parts = _parts(path, notes)
     count = sum(len(rows) for _, rows in parts)
     every = list(dict.fromkeys(name for names, _ in parts for name in names))
     if not every:
@@ -85,7 +86,7 @@ def _from_text(path: Path) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _parts(path: Path) -> list[tuple[list[str], list[list[float]]]]:
+def _parts(path: Path, notes: list[str]) -> list[tuple[list[str], list[list[float]]]]:
     """Names and rows. A new line of names comes when a run has restarted with other columns."""
     parts: list[tuple[list[str], list[list[float]]]] = []
     count = 0
@@ -100,6 +101,7 @@ def _parts(path: Path) -> list[tuple[list[str], list[list[float]]]]:
             if not parts:
                 raise IoError(f"{path}: line {number} comes before the names of the columns: {line[:60]!r}")
             if not line.endswith("\n"):
+                notes.append(f"{path} ends inside its last row, which is left out.")
                 break  # the run was killed, or is just writing it
             count += 1
             if count > _MOST_ROWS:
@@ -127,7 +129,9 @@ def _from_hdf5(path: Path) -> dict[str, NDArray[Any]]:
         groups = [str(name) for name in file if has_group(file, name)]
         if "t" not in groups or len(groups) > _MOST_COLUMNS:
             raise IoError(f"{path}: has no group t, so it is no time series; found {', '.join(groups[:8])}")
-        steps = sorted(int(name) for name in file["t"] if re.fullmatch(r"\d{1,9}", name))
+        told = plain(file, "last")  # groups behind it are of a run that was given up
+        last = int(np.asarray(told[()]).reshape(-1)[0]) if told is not None and told.dtype.kind in "iu" else 10**9
+        steps = sorted(int(name) for name in file["t"] if re.fullmatch(r"\d{1,9}", name) and int(name) <= last)
         if not steps or len(steps) > _MOST_ROWS:
             raise IoError(f"{path}: its group t has no value with the number of a time step")
         columns: dict[str, NDArray[Any]] = {"step": np.array(steps, np.int64)}

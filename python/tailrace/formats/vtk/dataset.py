@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tailrace.core import IoError
 from tailrace.formats.xml_text import parse_xml
-from tailrace.grids import Triple, UniformGrid
+from tailrace.grids import Triple, UniformGrid, same_places
 from tailrace.io.dataset import Dataset
 from tailrace.io.placement import Box, Stored
 
@@ -79,6 +79,8 @@ class VtkSteps(Dataset):
             self.steps.append((step.number, step.time))
             self.files += [str(file) for file in files if str(file) not in self.files]
         self.grid = next((step.grid for step in self._steps), None)
+        if any(self.grid is not None and not same_places(self.grid, step.grid) for step in self._steps if step.grid):
+            self.notes.append("steps have their points at other places than the first one, whose places are taken")
 
     def _step(self, path: Path, files: list[Path], number: int, time: float | None) -> _Step:
         found = [VtkFile(inner) for file in files for inner in self._parts_of(file)]

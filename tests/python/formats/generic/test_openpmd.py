@@ -4,6 +4,7 @@ import pickle
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from mpi4py import MPI
@@ -93,3 +94,18 @@ def test_an_operator_that_our_adios2_lacks_is_no_damage(tmp_path):
     said = mpi_run.tailrace("verify", str(DATA / "blosc.bp"), str(DATA / "groups.bp"), cwd=tmp_path, limit=60)
     assert said.code == 2 and "packed by blosc" in said.err and "damaged:" not in said.text
     assert "groups.bp: 2 steps" in said.out
+
+
+def test_constant_records_and_iterations_with_zeros_before_their_numbers(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as out:
+        out.attrs.update({"openPMD": "1.1.0", "basePath": "/data/%T/", "meshesPath": "meshes/"})
+        for number in ("0100", "0200"):
+            out[f"data/{number}/meshes/rho"] = POINTS
+            out[f"data/{number}"].attrs["time"] = float(number) / 1000
+            charge = out.create_group(f"data/{number}/particles/e/charge")
+            charge.attrs.update({"value": -1.0, "shape": np.array([3]), "unitSI": 1.6e-19})
+    with tr.open(tmp_path / "a.h5") as found:
+        assert [(step.index, step.time) for step in found] == [(100, 0.1), (200, 0.2)]
+        for step in found:
+            np.testing.assert_array_equal(step.read("rho"), POINTS)
+            assert step.scalars["e_charge"] == -1.6e-19

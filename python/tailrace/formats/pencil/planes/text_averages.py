@@ -110,6 +110,8 @@ class TextAverages(PlaneDataset):
 def _line(file: IO[bytes], path: str) -> list[float]:
     """The numbers of the next line that is not empty; [] at the end."""
     while raw := file.readline(_LONGEST):
+        if not raw.endswith(b"\n") and len(raw) < _LONGEST:
+            return []  # the run was killed, or is just writing it: the last number may not be whole
         try:
             found = [real_of(word) for word in raw.decode("latin-1").split()]
         except ValueError:
