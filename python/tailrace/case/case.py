@@ -316,6 +316,9 @@ class Case(Section):
             for entry in document[part]:
                 if not entry.get("parameters", True):
                     del entry["parameters"]
+                for table in (entry, *entry.get("layers", [])):  # a text that is not given is no empty text
+                    for key in [key for key, value in table.items() if value == ""]:
+                        del table[key]
             if not document[part]:
                 del document[part]
         return tomlkit.dumps(document)

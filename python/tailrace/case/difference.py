@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from .document import leaves, override_key
+from .document import leaves, override_key, override_value
 from .keys import default_of
 
 
@@ -118,5 +119,10 @@ def remembered(before: Sequence[str], given: Sequence[str]) -> Iterator[str]:
     goes on usually moves. Local."""
     again = set(map(override_key, given))
     for text in before:
-        if override_key(text) not in {*again, *_END}:
+        if override_key(text) == "time":  # the whole table, with an end perhaps
+            given_values = override_value(text.partition("=")[2])
+            ends = {key.partition(".")[2] for key in _END}
+            parts = [f"time.{key}={json.dumps(value)}" for key, value in given_values.items() if key not in ends]
+            yield from (part for part in parts if not {override_key(part), "time"} & again)
+        elif override_key(text) not in {*again, *_END}:
             yield text

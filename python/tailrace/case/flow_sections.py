@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from ..io.names import FIELDS
+from ..io.names import FIELDS, RAW_NAMES
 from . import scripts
 from .values import (
     Extent,
@@ -325,7 +325,8 @@ class ScalarSection(Section):
                 "'linear' goes from the value at the lower end of y to that at the upper one, and these are "
                 f"{ends[0]!r} and {ends[1]!r}; give two numbers in boundaries, or another initial",
             )
-        if self.name in (*FIELDS, "index", "step", "time") or self.name.startswith(("rhs", "wall_")):
+        taken = (*FIELDS, *RAW_NAMES.values(), "index", "step", "time")
+        if self.name in taken or self.name.startswith(("rhs", "wall_")):
             yield f"{label}.name", f"'{self.name}' is taken; choose another name, such as phi"
 
 

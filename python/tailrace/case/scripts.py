@@ -12,6 +12,7 @@ import difflib
 import functools
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,10 +84,14 @@ def load_function(word: str, directory: Path, key: str) -> Callable[..., Any]:
     """
     file, _, function = word.rpartition(":")
     path = directory / file
-    spec = importlib.util.spec_from_file_location("tailrace_user_flow", path)
+    label = f"tailrace_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(label, path)
     if spec is None or spec.loader is None:
         raise ConfigError.single(path, key, "Python finds no way to load this file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[label] = module  # dataclasses look for it there
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))  # as `python file.py` does: its neighbours can be imported
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message

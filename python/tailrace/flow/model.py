@@ -6,6 +6,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tailrace.case.schedule import next_step
 from tailrace.core import Flow32, Flow64, InputError, ProcessGrid, build_info, can_share_memory, tune_process_grid
 from tailrace.fields.field import Field
@@ -13,7 +15,7 @@ from tailrace.fields.operators import Operators
 from tailrace.fields.parity import polar
 from tailrace.fields.vector import Vector
 from tailrace.io.names import COMPONENTS
-from tailrace.parallel import agree
+from tailrace.parallel import agree, extreme
 
 from . import first_step
 from .body import put_into
@@ -27,7 +29,7 @@ from .measuring.measures import Measures
 from .memory import check_memory
 from .options import grid_of, options_of, shape_of
 from .stored_state import about_of, blocks_of, check_fits, description_of, stretching_of
-from .time_step import TimeStep
+from .time_step import TimeStep, settling_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -249,8 +251,11 @@ class Model:
         return about_of(self.case)
 
     def rate(self) -> float:
-        """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite."""
-        return float(self.flow.rate())
+        """The largest sum |u_d| / h_d of a node, by which time steps are limited; infinite where one is not finite.
+
+        What a scalar settles by is added to it, as if it were the fastest where the flow is.
+        """
+        return float(self.flow.rate()) + settling_rate(self.case, self.grid)
 
     def measure(self) -> dict[str, float]:
         """The volume averages of the present state, by the names of the columns of the time series.
@@ -297,6 +302,11 @@ class Model:
         if self._finite_step == self.step > 0:
             return
         bad = self.flow.find_bad_point()
+        if bad is None and (name := self._bad_scalar()) is not None:
+            raise FlowError(
+                f"the scalar '{name}' is not finite at step {self.step}, t = {self.time:g}; at step "
+                f"{self._finite_step} it was. The time step is probably too large; {self._time_step.remedy}"
+            )
         if bad is None:
             self._finite_step = self.step
             return
@@ -307,6 +317,16 @@ class Model:
             f"{tuple(node)} ({place}); at step {self._finite_step} it was. The time step is probably too large"
             f"{f': the last CFL number was {cfl:.3g}' if math.isfinite(cfl) else ''}; {self._time_step.remedy}"
         )
+
+    def _bad_scalar(self) -> str | None:
+        """The name of the first scalar with a value that is not finite. Collective."""
+        bad = len(self.case.scalar)
+        for number in reversed(range(bad)):
+            values = self.flow.scalar(number)
+            if not math.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+                bad = number
+        bad = int(extreme(self.comm, bad, largest=False))
+        return self.case.scalar[bad].name if bad < len(self.case.scalar) else None
 
     # ---- changing ----------------------------------------------------------------------------------------------------
     @property

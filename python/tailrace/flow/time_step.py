@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .stability import stability_of
 
@@ -23,7 +26,8 @@ _SAFETY = 0.9
 class TimeStep:
     """The nominal step: `size`, before a step is shortened to end at a time. Collective over `comm`.
 
-    With `dt = "auto"` the step is the smallest of cfl / rate, with rate = max over nodes of sum |u_d| / h_d; of a share
+    With `dt = "auto"` the step is the smallest of cfl / rate, with rate = max over nodes of sum |u_d| / h_d, and what
+    scalars settle by (`settling_rate`); of a share
     of the largest step that is stable by convection and viscosity together (`stability`); of `dt_max`; and of 1.1 times
     the step before. A flow at rest has the limits of viscosity and `dt_max`. The step is evaluated before each of the
     first ten steps, in which a flow at rest may be set in motion by a force, and then before every tenth, counted from
@@ -88,3 +92,9 @@ class TimeStep:
         if wanted.dt_max is not None:
             limits.append(wanted.dt_max)
         return min(limits)
+
+
+def settling_rate(case: Case, grid: Grid) -> float:
+    """The largest sum |w_d| / h_d of the velocities at which scalars settle, with the smallest distances of nodes."""
+    apart = [float(np.diff(grid.coordinates(d)).min(initial=math.inf)) for d in range(3)]
+    return max((sum(abs(w) / h for w, h in zip(one.settling, apart, strict=True)) for one in case.scalar), default=0.0)

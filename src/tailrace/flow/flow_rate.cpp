@@ -11,18 +11,13 @@ namespace tailrace::flow {
 using namespace grid;
 
 namespace {
-/// Weights of nodes in the mean velocity: where y is stretched Xcompact3D's, but for the ends. It counts these as a
-/// whole, which is the same at walls at rest only.
+/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
 std::vector<double> mean_weights(const Grid &grid, int d) {
   std::vector<double> weights = grid.metric(d);
   for (double &weight : weights)
     weight = 1 / weight;
-  if (weights.empty()) {
+  if (weights.empty())
     weights = grid.weights(d);
-  } else {
-    weights.front() *= 0.5;
-    weights.back() *= 0.5;
-  }
   for (double &weight : weights)
     weight *= grid.spacing(d) / grid.lengths[d];
   return weights;

@@ -9,6 +9,8 @@ import pytest
 
 import tailrace as tr
 from tailrace.case.case import case_from_document
+from tailrace.case.difference import remembered
+from tailrace.case.scripts import load_function
 from tailrace.cli.ranks.beside import with_stream
 
 GOOD = {
@@ -90,3 +92,35 @@ def test_a_case_after_a_file_that_was_wrong_is_of_python_again():
         case_from_document({}, source="some file", directory=Path())
     with pytest.raises(tr.ConfigError, match="the case: "):
         tr.Case()
+
+
+def test_a_case_with_pictures_comes_back(tmp_path):
+    """Texts that are not given are left out: an empty one would be refused."""
+    case = tr.Case(
+        **GOOD,
+        picture=[{"name": "q", "layers": [{"surface": "q", "colour": "ux"}], "every": 1}],
+    )
+    (tmp_path / "case.toml").write_text(case.to_toml())
+    assert tr.load_case(tmp_path / "case.toml").model_dump() == case.model_dump()
+
+
+def test_files_of_functions_are_loaded_as_python_runs_them(tmp_path):
+    """Dataclasses find their module, and files their neighbours."""
+    (tmp_path / "neighbour.py").write_text("U = 2.0\n")
+    (tmp_path / "mine.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom neighbour import U\n"
+        "@dataclass\nclass Set:\n    u: float = U\n"
+        "def flow(x, y, z):\n    return Set().u + 0 * x, 0 * x, 0 * x\n"
+    )
+    assert load_function("mine.py:flow", tmp_path, "case.flow")(1.0, 1.0, 1.0) == (2.0, 0.0, 0.0)
+
+
+def test_a_remembered_table_of_times_keeps_no_end():
+    assert list(remembered(["time={dt=0.01,steps=1}", "case.reynolds=3"], [])) == ["time.dt=0.01", "case.reynolds=3"]
+    assert list(remembered(["time={dt=0.01,end=2}"], ["time.dt=0.02"])) == []
+
+
+@pytest.mark.parametrize("name", ["pp", "vort", "critq", "pressure"])
+def test_a_scalar_has_no_name_of_a_field(name):
+    with pytest.raises(tr.ConfigError, match=f"'{name}' is taken"):
+        tr.Case(**GOOD, scalar=[{"name": name}])

@@ -8,6 +8,7 @@ import tailrace as tr
 from helpers.inputs import cases
 from tailrace.flow.model import FlowError
 from tailrace.flow.stability import FIRST, SECOND, Stability, amplification
+from tailrace.flow.time_step import settling_rate
 from tailrace.io.time_series import read_time_series
 
 
@@ -230,3 +231,37 @@ def test_a_case_that_is_written_out_is_the_same(tmp_path):
     assert tr.load_case(tmp_path / "again.toml") == case
     assert tr.load_case(tmp_path / "case.toml", ["time.dt=0.1"]).time.dt_max is None, "it goes with auto"
     assert tr.load_case(tmp_path / "case.toml", ["time.end=3.0", "checkpoint.every=1000"]).warnings() == []
+
+
+def test_what_settles_limits_the_step(tmp_path, monkeypatch):
+    """A scalar moves through a fluid at rest by its own velocity; without a limit it would blow up."""
+    monkeypatch.chdir(tmp_path)
+    case = tr.Case(
+        case={"flow": "taylor-green", "reynolds": 100.0},
+        grid={"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3},
+        scalar=[{"name": "phi", "settling": (3.0, -1.0, 0.0)}],
+        time={"dt": "auto", "cfl": 0.5, "steps": 1},
+    )
+    spacing = [2 * np.pi / n for n in (16, 12, 8)]
+    settling = 3 / spacing[0] + 1 / spacing[1]
+    assert settling_rate(case, tr.Model(case).grid) == pytest.approx(settling)
+    model = tr.Model(case)
+    assert model.rate() == pytest.approx(float(model.flow.rate()) + settling)
+
+
+def test_a_scalar_that_blows_up_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = tr.Model(
+        tr.Case(
+            case={"flow": "taylor-green", "reynolds": 100.0},
+            grid={"points": (16, 12, 8), "lengths": (2 * np.pi,) * 3, "boundaries": ("periodic",) * 3},
+            scalar=[{"name": "a"}, {"name": "phi"}],
+            time={"dt": 0.01, "steps": 9},
+        )
+    )
+    model.advance()
+    model.check_finite()
+    model.advance()
+    model.flow.scalar(1)[3, 2, 1] = np.nan
+    with pytest.raises(FlowError, match=r"the scalar 'phi' is not finite at step 2, .* at step 1 it was"):
+        model.check_finite()

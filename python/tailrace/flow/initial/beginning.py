@@ -39,17 +39,23 @@ class Beginning:
     def __init__(self, case: Case, flow: Flow32 | Flow64, grid: Grid, comm: MPI.Comm) -> None:
         self._case, self._flow, self._grid, self._comm = case, flow, grid, comm
         self._functions: list[tuple[str, Callable[..., Any], list[NDArray[Any]]]] = []  # with what they gave
+        self._not_taken: list[str] = []  # scalars that the series of `case.from` has
 
     def set(self, given: InitialFlow | None) -> list[str]:
         """The velocity, by default that of the case, and the scalars.
 
-        :returns: a line for each function whose values depend on how the ranks share the grid.
+        :returns: a line for each function whose values depend on how the ranks share the grid, and for each scalar that
+            the series of `case.from` has: it begins as the case says.
         """
         self._set_velocity(given)
         for number, section in enumerate(self._case.scalar):
             self._set_scalar(number, section)
         # When all are set: generators of random numbers go on with each call.
         lines = [line for each in self._functions for line in self._try_part(*each)]
+        lines += [
+            f"case.from: the series has '{name}' too, which is not taken: the scalar begins with its initial"
+            for name in self._not_taken
+        ]
         self._functions.clear()
         return lines
 
@@ -61,6 +67,7 @@ class Beginning:
             path = self._case.directory / told.from_
             with from_series.opened(path, told.from_step, told.from_time, self._comm) as step:
                 self.fill(step, f"{path}, step {step.index},")
+                self._not_taken = [scalar.name for scalar in self._case.scalar if scalar.name in step.names]
             return
         else:
             own = agree(self._comm, self._case.initial_velocity)

@@ -79,7 +79,8 @@ class VtkSteps(Dataset):
             self.steps.append((step.number, step.time))
             self.files += [str(file) for file in files if str(file) not in self.files]
         self.grid = next((step.grid for step in self._steps), None)
-        if any(self.grid is not None and not same_places(self.grid, step.grid) for step in self._steps if step.grid):
+        grids = [step.grid for step in self._steps if step.grid is not None]
+        if any(not same_places(grids[0], grid) for grid in grids):
             self.notes.append("steps have their points at other places than the first one, whose places are taken")
 
     def _step(self, path: Path, files: list[Path], number: int, time: float | None) -> _Step:

@@ -86,6 +86,17 @@ def test_the_same_grid_takes_the_values(old):
         assert abs(np.stack([np.asarray(one) for one in model.velocity]) - expected).max() < 1e-13
 
 
+def test_scalars_of_the_series_are_named_because_they_are_not_taken(old):
+    with tr.open("old.h5") as series, tr.open("with.h5", "w", grid=series.grid) as out:
+        values = {name: series[-1].read(name) for name in ("ux", "uy", "uz")}
+        out.write_step(0.0, values | {"T": values["ux"] + 1})
+    begun = tr.Model(old('from = "../with.h5"', 'scalar=[{name="T"}, {name="phi"}]'), MPI.COMM_SELF)
+    assert begun.flow.scalar(0).max() == 0.0
+    assert [line for line in begun.concerns() if "is not taken" in line] == [
+        "case.from: the series has 'T' too, which is not taken: the scalar begins with its initial"
+    ]
+
+
 def test_on_any_number_of_ranks(old, ranks):
     old('from = "../old.h5"', "grid.points=[20,11,9]")
     path = str(Path("next/case.toml").resolve())
