@@ -79,7 +79,7 @@ class VtkSteps(Dataset):
             self.steps.append((step.number, step.time))
             self.files += [str(file) for file in files if str(file) not in self.files]
         self.grid = next((step.grid for step in self._steps), None)
-        grids = [step.grid for step in self._steps if step.grid is not None]
+        grids = [step.grid for step in self._steps]
         if any(not same_places(grids[0], grid) for grid in grids):
             self.notes.append("steps have their points at other places than the first one, whose places are taken")
 
