@@ -156,10 +156,10 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def end_together(text: str, patience: float = 10.0) -> None:
+def end_together(text: str, patience: float = 30.0) -> None:
     """Print a failure. If all ranks fail, it is printed once. If other ranks do not fail, abort MPI.
 
-    :param patience: seconds to wait until the other ranks fail too.
+    :param patience: seconds to wait until the other ranks fail too; on a busy disk a rank may close its files for long.
     """
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not mpi.Is_initialized() or mpi.Is_finalized() or mpi.COMM_WORLD.Get_size() == 1:

@@ -38,7 +38,7 @@ def ask_different_clocks(comm: Any) -> list[bool]:
 
 def store_as_many(comm: Any, folder: str, parameters: str) -> tuple[list[str], int]:
     """Store a checkpoint as if these ranks were many; its files, and how many values of the newest one are right."""
-    few, checkpoint._MANY = checkpoint._MANY, comm.size - 1
+    few, checkpoint.SHARED_BY = checkpoint.SHARED_BY, comm.size - 1
     os.environ["TAILRACE_PARAMETERS"] = parameters
     try:
         store, shape = CheckpointStore(folder, 1, comm), (4, 3, 2 * comm.size)
@@ -47,7 +47,7 @@ def store_as_many(comm: Any, folder: str, parameters: str) -> tuple[list[str], i
         store.write(State(1, 0.5, 1, comm.size, "none", comm.size), {f"u{name}": block for name in "xyz"}, {})
         found = store.newest(print).read("uz", ((0, 0, 2 * comm.rank), (4, 3, 2)))
     finally:
-        checkpoint._MANY = few
+        checkpoint.SHARED_BY = few
         del os.environ["TAILRACE_PARAMETERS"]
     names = sorted(path.name for path in (Path(folder) / "step-00000001").glob("ux*"))
     return names, int(np.sum(found == mine))
