@@ -8,10 +8,8 @@ the function, or those of the class's constructor, are its parameters.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import inspect
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from tailrace.case.arguments import arguments_of, hint, plain, typed
-from tailrace.case.scripts import find_analysis, nothing_to_run
+from tailrace.case.scripts import find_analysis, nothing_to_run, run_file
 from tailrace.core import InputError
 
 from .errors import failure
@@ -100,25 +98,12 @@ def load(word: str, directory: Path = Path(), name: str = "") -> Script:
     except ValueError as error:
         raise InputError(str(error)) from None
     name = name or path.stem
+    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window or display is needed
     try:
-        module = _run(path)
+        module = run_file(path, f"tailrace_analysis_{path.stem}")
     except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise failure(f"analysis '{name}'", path, error, "when it was loaded") from error
     return Script(name, path, _entry(module, path, entry))
-
-
-def _run(path: Path) -> ModuleType:
-    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window or display is needed
-    label = f"tailrace_analysis_{path.stem}"
-    spec = importlib.util.spec_from_file_location(label, path)
-    if spec is None or spec.loader is None:
-        raise ImportError("Python finds no way to load this file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[label] = module  # dataclasses look for it there
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))  # as `python script.py` does: its neighbours can be imported
-    spec.loader.exec_module(module)
-    return module
 
 
 def _entry(module: ModuleType, path: Path, wanted: str) -> Entry:

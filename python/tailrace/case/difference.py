@@ -120,9 +120,9 @@ def remembered(before: Sequence[str], given: Sequence[str]) -> Iterator[str]:
     again = set(map(override_key, given))
     for text in before:
         if override_key(text) == "time":  # the whole table, with an end perhaps
-            given_values = override_value(text.partition("=")[2])
+            table = override_value(text.partition("=")[2])
             ends = {key.partition(".")[2] for key in _END}
-            parts = [f"time.{key}={json.dumps(value)}" for key, value in given_values.items() if key not in ends]
+            parts = [f"time.{key}={json.dumps(value)}" for key, value in table.items() if key not in ends]
             yield from (part for part in parts if not {override_key(part), "time"} & again)
         elif override_key(text) not in {*again, *_END}:
             yield text

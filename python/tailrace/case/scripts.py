@@ -1,8 +1,8 @@
 """The Python files that a case names: whether they are there and have what is asked for, and the user's initial flow
 and body force.
 
-`check_function` and `check_analysis` read a file, and do not run it. `load_function` runs the file of a flow; scripts
-of analyses are run by `tailrace.analysis.script`.
+`check_function` and `check_analysis` read a file, and do not run it. `run_file` runs it: for `load_function` here, and
+for the scripts of analyses in `tailrace.analysis.script`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tailrace.files.regular import open_regular
@@ -84,16 +85,8 @@ def load_function(word: str, directory: Path, key: str) -> Callable[..., Any]:
     """
     file, _, function = word.rpartition(":")
     path = directory / file
-    label = f"tailrace_user_{path.stem}"
-    spec = importlib.util.spec_from_file_location(label, path)
-    if spec is None or spec.loader is None:
-        raise ConfigError.single(path, key, "Python finds no way to load this file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[label] = module  # dataclasses look for it there
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))  # as `python file.py` does: its neighbours can be imported
     try:
-        spec.loader.exec_module(module)
+        module = run_file(path, f"tailrace_user_{path.stem}")
     except (Exception, SystemExit) as error:  # the user's code: whatever it raises is their message
         reason = f"loading it failed: {type(error).__name__}: {error}"
         raise ConfigError.single(path, key, reason) from error
@@ -101,6 +94,24 @@ def load_function(word: str, directory: Path, key: str) -> Callable[..., Any]:
     if not callable(found):
         raise ConfigError.single(path, key, f"'{function}' is not a function (found {found!r})")
     return found
+
+
+def run_file(path: Path, label: str) -> ModuleType:
+    """Run a user's Python file as a module. Local.
+
+    :param label: the name of the module.
+    :raises ImportError: Python finds no way to load it.
+    :raises Exception: whatever the file raises, SystemExit too.
+    """
+    spec = importlib.util.spec_from_file_location(label, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("Python finds no way to load this file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[label] = module  # dataclasses look for it there
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))  # as `python file.py` does: its neighbours can be imported
+    spec.loader.exec_module(module)
+    return module
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

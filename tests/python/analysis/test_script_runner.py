@@ -89,7 +89,7 @@ def test_a_script_may_have_a_step_only(runner: Any):
 def test_a_state_waits_for_the_first_step(runner: Any):
     one = runner(START + FINISH + SAVE + LOAD)
     one.restore({"count": 7})
-    assert one.begun and one.save() == {"count": 7}, "as the next checkpoint has it, if no step comes before"
+    assert one.begun and one.save() == {"count": 7}, "a checkpoint before the first step keeps the state"
     assert one.step(step(4)).numbers == {"count": 8.0, "started": 1.0}
     assert one.save() == {"count": 8}
 
@@ -164,7 +164,7 @@ class Pair:
         self.rank, self._theirs, self._failed, self._names = rank, theirs, failed, names
         self.by = ""  # how a request was waited for
 
-    def Iallreduce(self, found: Any, worst: Any, op: Any) -> Any:  # noqa: N802 # as mpi4py has it
+    def Iallreduce(self, found: Any, worst: Any, op: Any) -> Any:  # noqa: N802 # the name in mpi4py
         number = calls.zlib.crc32("\n".join(self._names).encode())
         other = [self._failed, number, -number]
 

@@ -99,7 +99,7 @@ class Others:
 
     size, rank = 2, 0
 
-    def Allreduce(self, _: Any, values: Any, op: Any) -> None:  # noqa: N802 # as mpi4py has it
+    def Allreduce(self, _: Any, values: Any, op: Any) -> None:  # noqa: N802 # the name in mpi4py
         values[...] = (np.maximum if op == MPI.MAX else np.minimum)(values, 5)
 
 

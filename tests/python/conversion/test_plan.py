@@ -18,7 +18,7 @@ from tailrace.io.placement import Box, Stored
 
 @dataclass
 class OneStep:
-    """A step, of which nothing but the metadata is read."""
+    """A step with its metadata only: a plan reads nothing else."""
 
     variables: dict[str, Stored]
     index: int = 0
@@ -209,7 +209,7 @@ def test_a_right_request_passes():
 
 
 def test_what_was_chosen_stays():
-    """The record of a conversion has it: it is not changed on the way."""
+    """The record of a conversion names what was chosen, so nothing may change it."""
     for one, name in ((Selection(), "steps"), (Cut((0, 0, 0), (1, 1, 1), (1, 1, 1)), "start")):
         with pytest.raises(FrozenInstanceError):
             setattr(one, name, None)

@@ -1,4 +1,4 @@
-"""The right to set earlier results aside: who has it, when it is given back, and what links become."""
+"""The right to set earlier results aside: which run holds it, when the run gives it back, and what happens to links."""
 
 from __future__ import annotations
 

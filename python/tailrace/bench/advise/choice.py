@@ -13,7 +13,7 @@ from tailrace.io.engines import ENGINES, STORING
 
 from ..records.records import Cell
 from ..records.results import BenchResults
-from ..records.summary import Summary, of_all_operations, summarise, wrong_somewhere
+from ..records.summary import Summary
 
 FEWEST = 4  # rounds: fewer cannot differ by the test of Mann and Whitney, whatever their times
 _ORDER = sorted(STORING, key=lambda name: ENGINES[name].model.preference)
@@ -33,12 +33,9 @@ class Sorted:
 def sort_variants(variants: Sequence[Summary], results: BenchResults) -> Sorted:
     """Sort the variants of one setting."""
     errors = {one.cell: one.error for one in results.failures}
-    badly = wrong_somewhere(summarise(results.measurements))
     good, unsafe, doubtful = [], [], []
     for variant in variants:
         reason = why_unsafe(variant, errors.get(variant.cell))
-        if not reason and of_all_operations(variant.cell) in badly:
-            reason = "gave wrong values when they were read in another way"
         if reason:
             unsafe.append((variant, reason))
             continue
@@ -63,6 +60,8 @@ def why_unsafe(variant: Summary, error: str | None) -> str:
         return f"failed: {_first_line(error)}"
     if variant.wrong:
         return f"wrote wrong values in {variant.wrong} of {rounds} rounds"
+    if not variant.right:
+        return "gave wrong values when they were read in another way"
     unverified = sum(one.verified is not True for one in variant.rounds)
     if unverified:
         return f"the values of {unverified} of {rounds} rounds were not read back and compared"

@@ -32,7 +32,7 @@ def of_one_machine(results: BenchResults) -> tuple[BenchResults, tuple[str, ...]
 def of_one_directory(results: BenchResults, name: str | None) -> BenchResults:
     """The results whose writes went into a directory of this name.
 
-    :raises AdviceError: there is none, or no name is given and there are several.
+    :raises AdviceError: nothing was written in it, or there are several directories and no name is given.
     """
     names = sorted({one.cell.directory for one in results.measurements if is_write(one.cell)})
     if name is not None and name not in names:

@@ -48,8 +48,8 @@ def load_of(summary: Summary) -> Load:
 
 
 def observations_of(results: BenchResults) -> list[Observation]:
-    """The median of each write whose values were not wrong, the cells in the order of their words."""
-    found = [one for one in summarise(results.measurements) if is_write(one.cell) and not one.wrong]
+    """The median of each write whose values were never read wrong, the cells in the order of their words."""
+    found = [one for one in summarise(results.measurements) if is_write(one.cell) and one.right]
     found = [one for one in found if min(one.rate.values) > 0]
     return [_observation(one) for one in sorted(found, key=lambda one: (one.cell.words(), repr(one.cell)))]
 

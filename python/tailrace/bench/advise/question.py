@@ -42,7 +42,7 @@ class Question:
 
     @property
     def stored_precision(self) -> str | None:
-        """That of the values, where the question has it: a size in bytes says nothing of it."""
+        """The precision of the values; None if the question gives only a size in bytes."""
         return self.precision if self.shape or self.local else None
 
     def words(self) -> str:

@@ -83,6 +83,7 @@ class Summary:
     cell: Cell
     rounds: tuple[Measurement, ...]
     uncounted: tuple[Measurement, ...] = ()  # round 0, in which everything happens for the first time
+    right: bool = True  # no round of any operation on the same files gave wrong values
 
     @property
     def seconds(self) -> Spread:
@@ -139,12 +140,27 @@ def summarise(measurements: Iterable[Measurement]) -> list[Summary]:
     """A summary for each cell with a round that counts, in the order of their first measurements.
 
     Round 0 of a variant counts if its values are wrong: such a variant may have no other round.
+
+    :param measurements: all that were made of a variant: wrong values that one operation reads are a fault of the
+        write and of every other read too.
     """
+    wrong: set[Cell] = set()
     found: dict[Cell, tuple[list[Measurement], list[Measurement]]] = defaultdict(lambda: ([], []))
     for one in measurements:
         counts = one.round > 0 or (one.verified is False and one.cell.role == "way")
         found[one.cell][0 if counts else 1].append(one)
-    return [Summary(cell, tuple(rounds), tuple(others)) for cell, (rounds, others) in found.items() if rounds]
+        if one.verified is False:
+            wrong.add(_of_all_operations(one.cell))
+    return [
+        Summary(cell, tuple(rounds), tuple(others), _of_all_operations(cell) not in wrong)
+        for cell, (rounds, others) in found.items()
+        if rounds
+    ]
+
+
+def _of_all_operations(cell: Cell) -> Cell:
+    """The same for the write of a variant and all reads of what it has written."""
+    return replace(cell, operation="", cache="")
 
 
 def probability(first: Sequence[float], second: Sequence[float]) -> float:
@@ -211,26 +227,14 @@ def share(summary: Summary, limits: Sequence[Summary]) -> float | None:
     return summary.rate.median / fastest if fastest > 0 else None
 
 
-def of_all_operations(cell: Cell) -> Cell:
-    """The same for the write of a variant and all reads of what it has written."""
-    return replace(cell, operation="", cache="")
-
-
-def wrong_somewhere(summaries: Iterable[Summary]) -> set[Cell]:
-    """The variants that gave wrong values in any round of any operation, as `of_all_operations` names them."""
-    return {of_all_operations(one.cell) for one in summaries if one.wrong}
-
-
 def rankings(results: BenchResults) -> list[Ranking]:
     """The variants of each setting, ranked; a variant with wrong values in any round of any operation has no rank."""
     found: dict[Cell, list[Summary]] = defaultdict(list)
-    every = summarise(results.measurements)
-    wrong = wrong_somewhere(every)
-    for one in every:
+    for one in summarise(results.measurements):
         found[one.cell.setting].append(one)
     ranked = []
     for setting, members in found.items():
-        right = (one for one in members if one.cell.role == "way" and of_all_operations(one.cell) not in wrong)
+        right = (one for one in members if one.cell.role == "way" and one.right)
         variants = sorted(right, key=lambda one: one.cost.median)
         limits = tuple(one for one in members if one.cell.role == "limit")
         if variants:

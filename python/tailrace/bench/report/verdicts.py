@@ -9,16 +9,7 @@ from tailrace.text import counted
 
 from ..records.records import Cell, Failure
 from ..records.results import BenchResults
-from ..records.summary import (
-    Ranking,
-    Summary,
-    of_all_operations,
-    probability,
-    rankings,
-    share,
-    summarise,
-    wrong_somewhere,
-)
+from ..records.summary import Ranking, Summary, probability, rankings, share, summarise
 from .figures import figure_of, percent, significant, times
 from .words import Settings
 
@@ -62,9 +53,7 @@ def verdicts(results: BenchResults, settings: Settings) -> list[Verdict]:
     """A verdict for each setting, in the order in which they were measured."""
     ranked = {one.setting: one for one in rankings(results)}
     members: dict[Cell, list[Summary]] = defaultdict(list)
-    every = summarise(results.measurements)
-    badly = wrong_somewhere(every)
-    for one in every:
+    for one in summarise(results.measurements):
         members[settings.of(one.cell)].append(one)
     failures: dict[Cell, list[Failure]] = defaultdict(list)
     for failure in results.failures:
@@ -73,9 +62,7 @@ def verdicts(results: BenchResults, settings: Settings) -> list[Verdict]:
     for setting in settings.all:
         ranking = ranked.get(setting)
         limits = tuple(one for one in members[setting] if one.cell.role == "limit")
-        wrong = tuple(
-            one for one in members[setting] if one.cell.role == "way" and of_all_operations(one.cell) in badly
-        )
+        wrong = tuple(one for one in members[setting] if one.cell.role == "way" and not one.right)
         best = ranking.best if ranking else ()
         found.append(Verdict(setting, ranking, best, limits, wrong, tuple(failures[setting])))
     return found

@@ -1,6 +1,7 @@
 """Profiles of machines: files, errors, and what results say of a machine."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from helpers.inputs.bench_results import Made
 from tailrace.bench.advise.fit import FitError
 from tailrace.bench.advise.observations import observations_of, start_of
 from tailrace.bench.advise.profile import FIGURES, Profile, load_profile, shipped
+from tailrace.bench.records.records import Measurement
 from tailrace.case.document import ConfigError
 
 LAPTOP = load_profile("laptop")
@@ -56,4 +58,12 @@ def test_results_begin_a_profile():
 
 def test_wrong_values_are_no_observations():
     made = Made().way("hdf5", 0.1).way("raw", 0.2, verified=False)
+    assert [one.engine for one in observations_of(made.results())] == ["hdf5"]
+
+
+def test_a_write_that_one_read_found_wrong_is_no_observation():
+    made = Made().way("hdf5", 0.1).way("raw", 0.2)
+    assert [one.engine for one in observations_of(made.results())] == ["hdf5", "raw"]
+    read = replace(made.cell("raw"), operation="read", cache="cold")
+    made.records.append(Measurement(read, 5, 0.1, 1000, verified=False, run="one"))
     assert [one.engine for one in observations_of(made.results())] == ["hdf5"]
