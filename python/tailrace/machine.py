@@ -9,6 +9,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+# In the environment of a program that no launcher started: Open MPI starts no daemon beside it. That one would take
+# time and memory, and a program ends with it. Without it the program cannot spawn others by MPI.
+MPI_ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}
+
 
 def processor() -> str:
     """The name of the processor, as the kernel tells it."""

@@ -25,7 +25,7 @@ def test_few_cases(program: str, cases: int):
     """Nothing is found, and nothing stays behind."""
     before = folders()
     command = [sys.executable, str(FUZZ / f"{program}.py"), "--cases", str(cases), "--workers", "2"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=200, env=mpi_run.environment())
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240, env=mpi_run.environment())
     assert result.returncode == 0, result.stdout
     assert f"{cases} cases from seed 0: 0 findings" in result.stdout
     assert folders() == before
@@ -66,7 +66,7 @@ else:
 """)
     command = [sys.executable, str(program), "--cases", "8", "--workers", "2"]
     before = folders()
-    result = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert result.returncode == 1, result.stderr
     for said in ("case 2: the reader died: signal SIGSEGV", "case 4: no end", "case 6: AssertionError: wrong"):
         assert said in result.stdout, result.stdout
@@ -77,7 +77,7 @@ else:
 def test_seeds_of_the_native_fuzzers(tmp_path: Path):
     """Each program has inputs to begin with, except the one whose inputs are no files."""
     command = [sys.executable, str(FUZZ / "native" / "seeds.py"), str(tmp_path)]
-    subprocess.run(command, check=True, timeout=100, env=mpi_run.environment())
+    subprocess.run(command, check=True, timeout=240, env=mpi_run.environment())
     programs = {path.stem.removeprefix("fuzz_") for path in (FUZZ / "native").glob("fuzz_*.cpp")}
     assert {path.name for path in tmp_path.iterdir()} == programs - {"foreign_bp"}
     for folder in tmp_path.iterdir():
@@ -92,7 +92,7 @@ def test_the_energy_of_random_inputs_is_balanced(tmp_path: Path):
     """
     command = [sys.executable, str(FUZZ / "energy_budgets.py"), "--cases", "10"]
     result = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=200, env=mpi_run.environment()
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=240, env=mpi_run.environment()
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "10 inputs from seed 0: largest" in result.stdout and "0 above 0.001" in result.stdout

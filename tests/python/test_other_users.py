@@ -39,7 +39,7 @@ def test_another_user_can_import_it(tmp_path):
         command = [sys.executable, "-c", program]
     result = subprocess.run(
         command, cwd="/", env=mpi_run.environment() | {"HOME": "/nonexistent"}, capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=240, check=False,
     )  # fmt: skip
     assert result.stdout.strip() == tailrace.__version__, result.stderr
 

@@ -44,7 +44,7 @@ def run(directory, more, *words):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
-        cwd=directory, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=directory, env=environment, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
 
 

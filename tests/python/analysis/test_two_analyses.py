@@ -16,7 +16,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 def analyse(step):
-    end = time.monotonic() + 120
+    end = time.monotonic() + 240
     while step.index == 4 and not Path("go").exists() and time.monotonic() < end:
         time.sleep(0.02)
     return {"index": step.index, "line": plt.figure()}
@@ -32,7 +32,7 @@ def test_a_second_analysis_is_refused(tmp_path, engine, more):
     first = mpi_run.start(mpi_run.tailrace_command(*command, ranks=2), tmp_path)
     table = tmp_path / "analysis/slow.csv"
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while not table.exists() or "\n2," not in table.read_text():
             assert first.poll() is None and time.monotonic() < end
             time.sleep(0.02)

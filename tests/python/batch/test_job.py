@@ -257,7 +257,7 @@ def lines(path):
 
 
 def wait_for_steps(place, process):
-    end = time.monotonic() + 200
+    end = time.monotonic() + 240
     while sum(line[:1].isdigit() for line in lines(place / "time_series.csv")) < 3:
         assert process.poll() is None and time.monotonic() < end, process.communicate()
         time.sleep(0.05)
@@ -342,5 +342,5 @@ def test_a_chain_that_breaks_is_no_success(slurm):
     path.write_text(text.replace(run, "mkdir -p checkpoints/step-00000001; (exit 143)"))
     (slurm / "bin" / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: no more jobs'; exit 1\n")
     process = begin("small.slurm")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=240)
     assert process.returncode == 143 and "no more jobs" in out

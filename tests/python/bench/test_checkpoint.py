@@ -143,7 +143,7 @@ def test_a_dead_rank_is_a_failed_cell_and_its_file_is_not_read(tmp_path):
     assert failure.cell.bench == "checkpoint"
     assert "signal 9" in failure.error or "ended with code" in failure.error
     os.kill(process.pid, signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert left(tmp_path) == []
     assert_nobody_left(process)
 

@@ -72,7 +72,7 @@ def by_pvbatch(file: Path, out: Path) -> list[Path]:
     """The pictures of ParaView itself from a file of ours."""
     out.mkdir()
     program = ["pvbatch", SCRIPT, file, out]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120, env=paraview.environment(), check=False)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=240, env=paraview.environment(), check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return sorted(out.glob("*.png"))
 
@@ -236,7 +236,7 @@ def test_paraview_connects_to_a_running_simulation(tmp_path):
     with said.open("w") as log:
         viewer = subprocess.Popen(program, stdout=log, stderr=subprocess.STDOUT, env=paraview.environment())
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while "Listening" not in said.read_text():
             assert time.monotonic() < end and viewer.poll() is None, said.read_text()
             time.sleep(0.1)

@@ -268,7 +268,7 @@ def test_completion():
     asked = {"_TAILRACE_COMPLETE": "complete_bash", "COMP_WORDS": "tailrace ver", "COMP_CWORD": "1"}
     command = [sys.executable, "-c", "from tailrace.cli.main import main; main()"]
     environment = {**os.environ, "PYTHONPATH": PACKAGES, **asked}
-    answer = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240, check=True)
     assert answer.stdout.split() == ["verify"]
     assert {"--install-completion", "--show-completion"} <= set(tailrace("--help").stdout.split())
 

@@ -72,7 +72,7 @@ def test_mpi4py_must_have_the_mpi_of_the_solver(built, version, state):
 def test_another_mpi_than_that_of_mpi4py_is_an_error(tmp_path):
     """MPI would end the program otherwise. It is as if mpi4py had started another library."""
     text = "import mpi4py; mpi4py.rc.initialize = False; import tailrace.core as core; core.ProcessGrid(0, 1, 1)"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=240)
     assert done.returncode == 1 and "mpi4py must have the MPI that Tailrace was built with" in done.stderr, done.stderr
 
 

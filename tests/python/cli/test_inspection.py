@@ -270,7 +270,7 @@ def test_damaged_bp_metadata_never_reach_adios2(tmp_path, engine):
     for name in ("md.idx", "md.0", "mmd.0", "tailrace.json"):
         if (path / name).exists():
             command = [sys.executable, flipped_bits.__file__, path, path / name]
-            done = subprocess.run(command, timeout=120, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, timeout=240, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{name}: {done.returncode}\n{done.stderr}"
     assert tailrace("verify", path).exit_code == 0
 

@@ -99,7 +99,7 @@ def test_how_ranks_of_open_mpi_wait(monkeypatch, given, found):
     assert "OMPI_MCA_opal_event_include" not in environment, "mpiexec itself may have a file, which epoll refuses"
     rank = command[command.index("sh") : command.index(sys.executable)]
     env = {"PATH": os.environ["PATH"], **given}
-    told = subprocess.run([*rank, "env"], env=env, capture_output=True, text=True, timeout=60, check=True).stdout
+    told = subprocess.run([*rank, "env"], env=env, capture_output=True, text=True, timeout=240, check=True).stdout
     assert f"OMPI_MCA_opal_event_include={found}\n" in told
     assert "sh" not in Launcher(("mpiexec",), "mpich").command(2, ["run"])[0]
 
@@ -154,7 +154,7 @@ def parallel(tmp_path, case_file, monkeypatch):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=240)
     return types.SimpleNamespace(returncode=process.returncode, stdout=out, stderr=err)
 
 
@@ -215,7 +215,7 @@ asked = []
 signal.signal(signal.SIGUSR1, lambda *_: asked.append("asked"))
 signal.signal(signal.SIGTERM, lambda *_: asked.append("asked"))
 pathlib.Path(f"up{rank}").touch()
-end = time.monotonic() + 60
+end = time.monotonic() + 240
 while not asked and time.monotonic() < end:
     time.sleep(0.05)
 time.sleep(2.5)
@@ -225,7 +225,7 @@ return 3
 
 
 def wait_for(condition, what):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < end, f"{what} did not come about in a minute"
         time.sleep(0.05)
@@ -247,7 +247,7 @@ if rank:
     time.sleep(4)
 signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
 pathlib.Path(f"up{rank}").touch()
-end = time.monotonic() + 60
+end = time.monotonic() + 240
 while rank == 0 and not asked and time.monotonic() < end:
     time.sleep(0.05)
 return 3 + MPI.COMM_WORLD.allreduce(len(asked[:1]))
@@ -267,7 +267,7 @@ import pathlib, signal, time
 from tailrace.simulation.stop import StopRequest
 pathlib.Path(f"up{rank}").touch()
 time.sleep(4)
-end = time.monotonic() + 40
+end = time.monotonic() + 240
 with StopRequest() as stop:
     while not (asked := stop.agreed(MPI.COMM_WORLD)) and not MPI.COMM_WORLD.allreduce(time.monotonic() > end):
         time.sleep(0.05)
@@ -289,7 +289,7 @@ def test_ranks_do_not_outlive_a_killed_parent(parallel, tmp_path):
     wait_for(lambda: len(list(tmp_path.glob("up*"))) == 3, "the start of three ranks")
     pids = [int(path.name.split("-")[1]) for path in tmp_path.glob("up*")]
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     wait_for(lambda: not any(alive(pid) for pid in pids), "the end of the ranks")
 
 

@@ -153,7 +153,7 @@ def test_a_rank_outlives_a_request_that_comes_too_early_or_too_late(tmp_path):
         main()
     """
     cli.new("tgv", tmp_path / "tgv.toml")
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], timeout=240, check=False)
     assert done.returncode == 0
 
 
@@ -193,7 +193,7 @@ def test_a_run_by_srun(tmp_path):
 @pytest.mark.usefixtures("slurm")
 def test_a_run_by_srun_that_is_stopped_writes_a_checkpoint(tmp_path):
     process = run("--set", "time.end=1000")
-    end = time.monotonic() + 200
+    end = time.monotonic() + 240
     while len(read(tmp_path / "time_series.csv")) < 3:
         assert process.poll() is None and time.monotonic() < end, process.communicate()
         time.sleep(0.1)

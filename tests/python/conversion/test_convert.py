@@ -336,7 +336,7 @@ def killed(moment: int, **arguments: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "helpers.programs.conversion_killed", str(moment), json.dumps(arguments)]
     return subprocess.run(
         command, cwd=Path(__file__).parents[1], env=mpi_run.environment(), capture_output=True, text=True,
-        timeout=60, check=False,
+        timeout=240, check=False,
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ os.kill(os.getpid(), 9)
 
 
 def test_what_a_killed_writer_of_a_stream_leaves(tmp_path: Path):
-    subprocess.run([sys.executable, "-c", DIES], cwd=tmp_path, timeout=120, check=False)
+    subprocess.run([sys.executable, "-c", DIES], cwd=tmp_path, timeout=240, check=False)
     for name, mark in (("x.sst", CONTACT), ("x.sst.writer", STREAM_RECORD), ("y.lock", LOCK)):
         assert (tmp_path / name).stat().st_size > 0
         assert is_ours(tmp_path / name, mark), (tmp_path / name).read_bytes()

@@ -109,7 +109,7 @@ def test_a_run_is_followed_and_goes_on_after_a_restart(tmp_path, served):
     path.write_text(path.read_text().replace("dt = 0.01", "dt = 1e-4"))
     assert cases.run(run_of(tmp_path / "b")).code == 0
     job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml"), tmp_path / "a")
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not (tmp_path / "a/time_series.csv").exists():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -181,7 +181,7 @@ def test_a_run_shows_what_it_has_in_memory_and_is_stopped_from_the_page(tmp_path
     path = run_of(tmp_path / "a", steps=100000)
     path.write_text(path.read_text().replace("dt = 0.01", "dt = 1e-5").replace("every = 2\nkeep", "every = 1000\nkeep"))
     job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml", "-n", "2", "--live-control"), tmp_path / "a")
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not (tmp_path / "a/.time_series.csv.live/now.json").exists():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -246,7 +246,7 @@ def test_a_run_that_dies_is_told(tmp_path, served):
     path.write_text(path.read_text().replace("dt = 0.01", "dt = 1e-5"))
     job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml", "--live"), tmp_path / "a")
     with Browser((390, 800)) as browser:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while not (tmp_path / "a/.time_series.csv.live/now.json").exists():
             assert time.monotonic() < end
             time.sleep(0.05)

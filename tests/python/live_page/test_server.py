@@ -50,7 +50,7 @@ def address(place):
 
 def ask(address, path, method="GET", **headers):
     at = urlsplit(address)
-    line = http.client.HTTPConnection(at.hostname, at.port, timeout=60)
+    line = http.client.HTTPConnection(at.hostname, at.port, timeout=240)
     line.request(method, path, headers=headers)
     answer = line.getresponse()
     found = answer.status, answer.read()
@@ -207,7 +207,7 @@ page.run()
 
 
 def test_a_signal_wakes_the_server(place):
-    assert subprocess.run([sys.executable, "-c", ASLEEP, str(place)], timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", ASLEEP, str(place)], timeout=240).returncode == 0
 
 
 def test_a_page_in_a_notebook(place, tmp_path):
@@ -241,5 +241,5 @@ def test_a_page_for_other_machines(place, tmp_path):
             assert upgraded(f"http://{name}:{address.port}{address.path}", "http://evil.example")[0] == 403
     finally:
         program.send_signal(signal.SIGTERM)
-        said = program.communicate(timeout=120)[1]
+        said = program.communicate(timeout=240)[1]
     assert program.returncode == 0 and "everybody who can reach this address" in said

@@ -32,7 +32,7 @@ def test_a_stream_is_shown(tmp_path):
     program = StreamProgram(f"sst:{tmp_path / 'stream'}")
     try:
         run = WatchedRun(program.directory, "stream")
-        wanted, end, answer = Wanted("plane", "q", "z", 4), time.monotonic() + 60, None
+        wanted, end, answer = Wanted("plane", "q", "z", 4), time.monotonic() + 240, None
         while answer is None:
             assert time.monotonic() < end
             time.sleep(0.2)

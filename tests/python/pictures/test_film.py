@@ -108,7 +108,7 @@ def test_a_run_on_two_ranks_makes_a_film(tmp_path):
 def test_a_killed_run_leaves_a_film_and_goes_on(tmp_path):
     cases.write_case(tmp_path, "mixed", steps=100000, every=6, extra=PICTURE)
     job = mpi_run.start(mpi_run.tailrace_command("run", "case.toml", "-n", "2"), tmp_path)
-    end = time.monotonic() + 120
+    end = time.monotonic() + 240
     while not (tmp_path / "checkpoints/step-00000006").exists():
         assert time.monotonic() < end and job.poll() is None
         time.sleep(0.05)
@@ -130,7 +130,7 @@ def test_a_signal_to_the_whole_job_costs_no_picture(tmp_path, name):
     """Ctrl-C reaches the programs that draw as well, and batch systems send theirs to all processes."""
     case = cases.write_case(tmp_path, "mixed", steps=100000, dt=1e-4, every=1000, extra=PICTURE)
     job = mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path)
-    table, end = tmp_path / "pictures/q.csv", time.monotonic() + 60
+    table, end = tmp_path / "pictures/q.csv", time.monotonic() + 240
     while not table.exists() or len(read_time_series(table)["step"]) < 2:
         assert time.monotonic() < end and job.poll() is None
         time.sleep(0.05)
@@ -169,7 +169,7 @@ def test_a_program_that_draws_may_crash(tmp_path):
     case = cases.write_case(tmp_path, "mixed", steps=100000, dt=1e-4, extra=PICTURE)
     job = mpi_run.start(mpi_run.tailrace_command("run", case.name), tmp_path)
     table = tmp_path / "pictures/q.csv"
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not table.exists() or len(read_time_series(table)["step"]) < 2:
         assert time.monotonic() < end and job.poll() is None
         time.sleep(0.05)
@@ -199,7 +199,7 @@ def test_a_rank_that_is_killed_leaves_no_files_of_its_pictures(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
     assert done.returncode == -signal.SIGKILL
-    end = time.monotonic() + 30
+    end = time.monotonic() + 240
     while list(tmp_path.iterdir()):
         assert time.monotonic() < end, list(tmp_path.iterdir())
         time.sleep(0.05)

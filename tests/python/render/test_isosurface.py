@@ -86,7 +86,7 @@ def test_what_is_missing_is_said(tmp_path, library, code):
         program += "def none(*_): raise OSError\nctypes.CDLL = none\n"
     program += f"sys = __import__('sys'); sys.argv = ['x', {str(tmp_path)!r}]\n"
     program += f"runpy.run_path({surface_program.__file__!r}, run_name='__main__')\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == code, done.stderr
     assert ("tailrace[render]" if library == "vtkmodules" else "libEGL.so.1") in done.stderr
     assert "Traceback" not in done.stderr

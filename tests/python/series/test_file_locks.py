@@ -32,7 +32,7 @@ def test_a_file_system_without_locks(tmp_path, engine, needs_locks):
         more = {"HDF5_USE_FILE_LOCKING": locking, "LD_PRELOAD": str(tmp_path / "no_locks.so")}
         process = subprocess.run(
             [sys.executable, "-c", WRITE.format(engine=engine)], cwd=tmp_path, env=mpi_run.environment() | more,
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
         results.append(process.stdout.strip())
     assert results[1] == "24.0", results

@@ -34,7 +34,7 @@ def test_reading(tmp_path, engine, shared):
     threads.write(path, engine.name)
     program = READING.format(helpers=str(Path(__file__).parents[1]), shared=shared, path=str(path))
     result = subprocess.run(
-        [sys.executable, "-c", program], env=mpi_run.environment(), capture_output=True, text=True, timeout=180,
+        [sys.executable, "-c", program], env=mpi_run.environment(), capture_output=True, text=True, timeout=240,
         check=False,
     )  # fmt: skip
     assert result.stdout == "well\n", result.stderr[-2000:]

@@ -299,7 +299,7 @@ if "OMPI_COMM_WORLD_RANK" in os.environ:
 
 
 def until(condition, process):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not condition():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end

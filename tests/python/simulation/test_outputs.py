@@ -189,7 +189,7 @@ def bpls(*arguments):
     found = str(program[0]) if program else shutil.which("bpls")
     if not found:
         pytest.skip("there is no bpls")
-    done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=240, check=True)
     return done.stdout
 
 

@@ -63,6 +63,6 @@ main()
 
 def test_a_request_during_the_start_stops_the_run_after_its_first_step(tmp_path):
     cases.write_case(tmp_path, steps=500, every=500, diagnostics=1)
-    done = subprocess.run([sys.executable, "-c", START], cwd=tmp_path, timeout=120, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", START], cwd=tmp_path, timeout=240, capture_output=True, text=True)
     assert done.returncode == STOPPED, done.stderr
     assert cases.checkpoints(tmp_path) == [1]

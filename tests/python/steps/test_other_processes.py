@@ -149,7 +149,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
         env=mpi_run.environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     sums = [float(values(step).sum()) for step in range(3)]

@@ -27,6 +27,7 @@ _LAST_WORDS = 10.0  # seconds for the errors of a job that has ended; a process 
 _GRACE = 15.0  # seconds that a job which has lost a rank gets to end after the request
 _UNSEEN = 30.0  # seconds until a request is sent to ranks that may all be on other machines
 _AGAIN = 10.0  # seconds until it is sent again to ranks that can never be seen, and may have been starting
+PATIENCE = 30.0  # seconds until the other ranks fail too; on a busy disk a rank may close its files for long
 _PR_SET_PDEATHSIG = 1  # prctl: the signal that a process gets when its parent ends
 
 
@@ -156,18 +157,15 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def end_together(text: str, patience: float = 30.0) -> None:
-    """Print a failure. If all ranks fail, it is printed once. If other ranks do not fail, abort MPI.
-
-    :param patience: seconds to wait until the other ranks fail too; on a busy disk a rank may close its files for long.
-    """
+def end_together(text: str) -> None:
+    """Print a failure. If all ranks fail, it is printed once. If other ranks do not fail, abort MPI."""
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is None or not mpi.Is_initialized() or mpi.Is_finalized() or mpi.COMM_WORLD.Get_size() == 1:
         print(text, file=sys.stderr, flush=True)
         return
     world = mpi.COMM_WORLD
     barrier = world.Ibarrier()
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + PATIENCE
     while not barrier.Test():
         if time.monotonic() > deadline:
             print(f"[rank {world.Get_rank()}] {text}", file=sys.stderr, flush=True)

@@ -207,7 +207,7 @@ def test_darshan_watches_a_job(tmp_path):
         pytest.skip(f"no runtime of Darshan: {error}")
     data = tmp_path / "data"
     script = f"import os; os.write(os.open({str(data)!r}, os.O_CREAT | os.O_WRONLY), bytes(5000))"
-    subprocess.run([sys.executable, "-c", script], env=os.environ | environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], env=os.environ | environment, check=True, timeout=240)
     (log,) = darshan_runtime.logs(tmp_path / "logs")
     assert program_of(log) == "Darshan"
     assert [one.bytes for one in measured(read_foreign(log)) if one.cell.operation == "write"] == [5000]

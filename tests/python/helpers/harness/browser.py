@@ -56,7 +56,7 @@ class Browser:
     async def _connect(self) -> Any:
         from tornado.websocket import websocket_connect
 
-        told, end = Path(self._folder.name) / "DevToolsActivePort", time.monotonic() + 60
+        told, end = Path(self._folder.name) / "DevToolsActivePort", time.monotonic() + 240
         while not told.exists() or not told.read_text().strip():
             assert time.monotonic() < end and self._program.poll() is None, "Chromium does not start"
             await asyncio.sleep(0.05)

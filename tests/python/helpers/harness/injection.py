@@ -53,7 +53,7 @@ def run(library: Path, folder: Path, program: str, ranks: int = 1, *words: str) 
         command = ["mpiexec", "-n", str(ranks), "env", f"LD_PRELOAD={library}", *command]
     environment = mpi_run.environment() | ({"LD_PRELOAD": str(library)} if ranks == 1 else {})
     result = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "without a prior Close" not in result.stderr

@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 
 from helpers.harness.watcher import end_with_this_process
+from tailrace.machine import MPI_ALONE
 
 # Marks of a launcher in the environment: pytest itself may have been started by one.
 _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "PALS_", "SLURM_")
@@ -26,10 +27,13 @@ OPTIONS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    **MPI_ALONE,
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
 }
 
 
+# Limits only tell a program that hangs: a machine may be so many times as slow as the one that they were chosen on.
+SLOWER = 4
 _HELPERS = str(Path(__file__).parents[2])
 
 
@@ -75,7 +79,11 @@ def _take_interrupts() -> None:
 
 
 def finish(process: subprocess.Popen[str], limit: float) -> Result:
-    """Wait for a program; one that is still there after `limit` seconds is killed with all its children, and fails."""
+    """Wait for a program; one that hangs is killed with all its children, and fails.
+
+    :param limit: seconds that it takes at most on a machine that is not busy.
+    """
+    limit *= SLOWER
     try:
         out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:

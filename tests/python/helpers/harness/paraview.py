@@ -23,7 +23,7 @@ def is_there() -> bool:
 @cache
 def version() -> tuple[int, int]:
     """That of the ParaView that is there."""
-    told = subprocess.run(["pvbatch", "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    told = subprocess.run(["pvbatch", "--version"], capture_output=True, text=True, timeout=240, check=True).stdout
     major, minor = told.split("version ")[1].split(".")[:2]
     return int(major), int(minor)
 

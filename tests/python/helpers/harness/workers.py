@@ -24,7 +24,7 @@ from typing import Any, TextIO
 
 from helpers.harness import mpi_run
 
-_START = 60  # seconds, longer than any start takes
+_START = 240  # seconds, longer than any start takes
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Workers:
         :param arguments: as JSON can write them; the communicator comes first, and is not among them.
         :raises CrashError: the ranks ended, or did not answer within `limit` seconds.
         """
+        limit *= mpi_run.SLOWER if limit > 5 else 1  # what is shorter is to be exceeded
         if self._process is None:
             self._start()
         assert self._process is not None

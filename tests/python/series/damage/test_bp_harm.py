@@ -90,7 +90,7 @@ def test_a_description_that_is_being_written(tmp_path, part):
         file.seek(0, 2)
         file.write(begin)
     command = [sys.executable, "-c", READ_AND_APPEND, path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["[0.0, 1.0, 2.0] []", "9.0 4.0 []"]
 
@@ -124,7 +124,7 @@ def test_a_record_nested_deeply(series):
     depth = 400_000
     (path / "tailrace.json").write_text('{"record": ' + "[" * depth + "]" * depth + "}")
     command = [sys.executable, "-c", OPEN, path]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert result.returncode == 0, result.stderr
     assert "tailrace.json" in result.stdout
 

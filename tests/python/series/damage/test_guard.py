@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import h5py
+import mpi4py
 import numpy as np
 import pytest
 import xxhash
@@ -251,7 +252,7 @@ def alive(process: Path) -> bool:
 
 
 def wait_for(condition):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -259,7 +260,7 @@ def wait_for(condition):
 
 def test_the_child_ends_itself_after_its_time():
     program = "import os, time; from tailrace.io import guard; guard._end_with(os.getppid(), 1); time.sleep(1000)"
-    ended = subprocess.run([sys.executable, "-c", program], timeout=120, check=False)
+    ended = subprocess.run([sys.executable, "-c", program], timeout=240, check=False)
     assert ended.returncode == -signal.SIGALRM
 
 
@@ -268,6 +269,18 @@ def test_the_child_takes_no_module_from_the_working_directory(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
     tr.open(write(tmp_path, "bp5", record=False), guard=True).close()
+
+
+def company() -> tuple[bool, list[int]]:
+    """Called in the child: whether it ends MPI, and the processes that it has started."""
+    numbers = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return bool(mpi4py.rc.finalize), [number for number in numbers if mpi_run.parent(number) == os.getpid()]
+
+
+def test_nothing_of_mpi_that_fails_is_taken_for_the_file(tmp_path, monkeypatch):
+    """A daemon of Open MPI ended children that had read everything."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    assert guard.call(tmp_path, "bp5", f"{Path(__file__).stem}:company") == (False, [])
 
 
 def test_the_child_writes_no_traces(tmp_path, monkeypatch):

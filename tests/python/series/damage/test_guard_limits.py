@@ -68,7 +68,7 @@ def test_the_bytes_on_the_disk(tmp_path):
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_the_limits_of_the_child():

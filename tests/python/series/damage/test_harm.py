@@ -39,7 +39,7 @@ def write(engine, folder: Path) -> Path:
 def in_a_program(function: str, path: Path) -> str:
     """What a function of `harmed` prints in a program of its own, because a mistake would hang or end this one."""
     command = [sys.executable, harmed.__file__, function, str(path)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -93,7 +93,7 @@ def test_no_writer_waits_either(tmp_path, engine):
         file.unlink()
         os.mkfifo(file)
         command = [sys.executable, "-c", WRITE, path, mode, engine.name]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         if result.returncode:
             assert f"{file}: it is a named pipe" in result.stderr or f"it holds {file}, which is" in result.stderr
             assert "IoError" in result.stderr

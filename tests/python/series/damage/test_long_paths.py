@@ -45,7 +45,7 @@ except tr.IoError as error:
     path = long_folder(tmp_path, 300) / "run"
     done = subprocess.run(
         [sys.executable, "-c", text, path], env=os.environ | {"OMPI_MCA_sharedfp": "sm,lockedfile,individual"},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0 and "ends a program on more than 244" in done.stdout, done
     assert not tr.open(path).verify()
