@@ -274,13 +274,13 @@ template <class T> void bind_control_volume(nb::module_ &m, const char *name) {
           "balance",
           [](ControlVolume<T> &self) {
             const MomentumBalance sums = self.balance();
-            return std::map<std::string, MomentumBalance::Vector>{{"momentum", sums.momentum},
-                                                                  {"convection", sums.convection},
+            return std::map<std::string, MomentumBalance::Vector>{{"convection", sums.convection},
                                                                   {"pressure", sums.pressure},
                                                                   {"viscous", sums.viscous},
                                                                   {"driving", sums.driving}};
           },
-          nb::call_guard<nb::gil_scoped_release>(), "Collective.");
+          nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+      .def("momentum", &ControlVolume<T>::momentum, nb::call_guard<nb::gil_scoped_release>(), "Collective.");
 }
 
 } // namespace

@@ -127,3 +127,21 @@ def _fill(end: _End, time: float, count: int) -> None:
         if not np.isfinite(given).all():
             raise InputError(f"{end.key} returned numbers that are not finite, at t = {time:g}")
         values[...] = given
+
+
+def settles_through(case: Case) -> list[str]:
+    """A line for each scalar that settles through ends where only its diffusion is stopped. Local."""
+    lines = []
+    for scalar in case.scalar:
+        ends = [
+            f"{('lower', 'upper')[side]} end of {'xyz'[d]} ({'out of' if (w < 0) == (side == 0) else 'into'} the box)"
+            for d, w in enumerate(scalar.settling)
+            for side, word in enumerate(scalar.ends(case.grid)[d])
+            if w != 0 and word == "no-flux"
+        ]
+        if ends:
+            lines.append(
+                f"the scalar '{scalar.name}' settles through the {' and the '.join(ends)}, since 'no-flux' stops its "
+                "diffusion alone; give the number 0 where nothing is to come in, and 'deposit' where it settles out"
+            )
+    return lines

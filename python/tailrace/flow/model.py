@@ -20,7 +20,7 @@ from tailrace.parallel import agree, extreme
 from . import first_step
 from .body import put_into
 from .checkpoint import State
-from .ends import Ends
+from .ends import Ends, settles_through
 from .field_cache import FieldCache
 from .given_forces import GivenForces
 from .initial.beginning import Beginning
@@ -284,6 +284,7 @@ class Model:
             remarks.append(
                 f"the steps are computed on {self.device}; build Tailrace with -DTAILRACE_GPU=CUDA for a GPU"
             )
+        remarks += settles_through(self.case)
         return [*remarks, *first_step.concerns(self.case, self.grid, state)]
 
     def _extremes(self, values: NDArray[Any]) -> tuple[float, float]:
@@ -364,6 +365,7 @@ class Model:
         """Forget what is known of the former velocity. Local."""
         self.flow.invalidate()
         self.energy.forget()
+        self.measures.forget()
         self._finite_step = min(self._finite_step, max(self.step - 1, 0))
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
@@ -381,6 +383,7 @@ class Model:
                 f"t = {self.time:g} any more: the velocity has grown without bound. To fix this, "
                 f"{self._time_step.remedy}"
             )
+        self.measures.before_step(self.time)
         prepare = partial(self._prepare, dt) if self._forced or self._ends.change else None
         self._set_coriolis(self.time + dt / 2)
         work = self._forces.work_of_step(self.step, dt, lambda: self.flow.step(dt, prepare))

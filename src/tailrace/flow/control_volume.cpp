@@ -77,16 +77,28 @@ template <class T> template <class Value> void ControlVolume<T>::over_faces(Exac
   over_nodes(sum, lower, d, [&](std::int64_t at) { return -value(at); });
 }
 
+template <class T> MomentumBalance::Vector ControlVolume<T>::momentum() {
+  std::array<ExactSum, 3> sums;
+  for (int i = 0; i < 3; ++i) {
+    const T *u = flow_.velocity(i).data();
+    over_nodes(sums[static_cast<std::size_t>(i)], box_, 3, [&](std::int64_t at) { return u[at]; });
+    if (const double owed = flow_.owed(i); owed != 0) // of the force in the steps that are done
+      over_nodes(sums[static_cast<std::size_t>(i)], box_.intersect(free_nodes(flow_.grid(), i)), 3,
+                 [&](std::int64_t) { return owed; });
+  }
+  ExactSum::combine(flow_.nodes().comm(), sums);
+  return {sums[0].value(), sums[1].value(), sums[2].value()};
+}
+
 template <class T> MomentumBalance ControlVolume<T>::balance() {
   flow_.mean_pressure(p_.data());
   const T *u[3] = {flow_.velocity(0).data(), flow_.velocity(1).data(), flow_.velocity(2).data()};
   const double nu = flow_.options().viscosity;
   const std::array<const T *, 9> gradient = diagnostics_.gradient();
-  std::array<ExactSum, 15> sums;
-  const auto momentum = &sums[0], convection = &sums[3], pressure = &sums[6], viscous = &sums[9], force = &sums[12];
+  std::array<ExactSum, 12> sums;
+  const auto convection = &sums[0], pressure = &sums[3], viscous = &sums[6], force = &sums[9];
   const std::array<Field<T>, 3> driving = flow_.driving();
   for (int i = 0; i < 3; ++i) {
-    over_nodes(momentum[i], box_, 3, [&](std::int64_t at) { return u[i][at]; });
     over_nodes(force[i], box_, 3, [&](std::int64_t at) { return driving[i].data()[at]; });
     over_faces(pressure[i], i, [&](std::int64_t at) { return -p_[at]; });
     for (int d = 0; d < 3; ++d)
@@ -99,14 +111,11 @@ template <class T> MomentumBalance ControlVolume<T>::balance() {
       over_faces(viscous[i], d, stress);
       over_faces(viscous[d], i, stress);
     }
-  for (int i = 0; i < 3; ++i)
-    if (const double owed = flow_.owed(i); owed != 0) // of the force in the steps that are done
-      over_nodes(momentum[i], box_.intersect(free_nodes(flow_.grid(), i)), 3, [&](std::int64_t) { return owed; });
   ExactSum::combine(flow_.nodes().comm(), sums);
   const auto values = [](const ExactSum *of) {
     return MomentumBalance::Vector{of[0].value(), of[1].value(), of[2].value()};
   };
-  return {values(momentum), values(convection), values(pressure), values(viscous), values(force)};
+  return {values(convection), values(pressure), values(viscous), values(force)};
 }
 
 template class ControlVolume<float>;

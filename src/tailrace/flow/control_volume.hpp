@@ -8,11 +8,10 @@ class ExactSum;
 
 namespace tailrace::flow {
 
-/// The terms of the momentum equation, integrated over the fluid in a box, per component, with density one. The force
-/// of the fluid on the body in it is  -d(momentum)/dt - convection + pressure + viscous + driving.
+/// What changes the momentum of the fluid in a box, per component, with density one. The force of the fluid on the body
+/// in it is  -d(momentum)/dt - convection + pressure + viscous + driving.
 struct MomentumBalance {
   using Vector = std::array<double, 3>;
-  Vector momentum{};   ///< integral of u, and of what a kept flow rate has yet to give back
   Vector convection{}; ///< integral of u (u . n) over the faces: the outflow of momentum
   Vector pressure{};   ///< integral of -p n over the faces
   Vector viscous{};    ///< integral of nu (grad u + its transpose) . n over the faces
@@ -29,6 +28,8 @@ public:
   ControlVolume(NavierStokes<T> &flow, Diagnostics<T> &diagnostics, const grid::Index3 &first,
                 const grid::Index3 &last);
 
+  /// The integral of u over the fluid in the box, and of what a kept flow rate has yet to give back. Collective.
+  MomentumBalance::Vector momentum();
   /// The balance of the current velocity, with the mean pressure of the last step (NavierStokes::mean_pressure).
   /// Integrals are trapezoidal sums over nodes in the fluid. Collective.
   MomentumBalance balance();

@@ -11,13 +11,16 @@ namespace tailrace::flow {
 using namespace grid;
 
 namespace {
-/// Weights of nodes in the mean velocity. Xcompact3D's: where y is stretched the ends count as a whole.
+/// Weights of nodes in the mean velocity. Where y is stretched they are Xcompact3D's, but for ends, which count by half:
+/// there its velocity is zero.
 std::vector<double> mean_weights(const Grid &grid, int d) {
   std::vector<double> weights = grid.metric(d);
   for (double &weight : weights)
     weight = 1 / weight;
   if (weights.empty())
     weights = grid.weights(d);
+  else if (!grid.periodic(d))
+    weights.front() /= 2, weights.back() /= 2;
   for (double &weight : weights)
     weight *= grid.spacing(d) / grid.lengths[d];
   return weights;

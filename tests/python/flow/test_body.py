@@ -2,6 +2,7 @@
 
 import lzma
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -130,6 +131,55 @@ def test_force_of_a_run_and_of_its_parts(tmp_path, monkeypatch, ends):
         assert np.isnan(force[0])
         assert force[1] == pytest.approx(driving * fluid - (momentum[1] - momentum[0]) / 0.01, rel=1e-9)
         assert force[2:] == pytest.approx(driving * fluid - gain, rel=1e-9)
+
+
+@pytest.fixture
+def forces_of(tmp_path, monkeypatch):
+    """The force along x by step, of a run of the flow of `driven` that goes on where it is asked to."""
+
+    def run(steps, callback=None, *, resume=False, change=False, **changes):
+        case = driven(steps)
+        case = case.model_copy(update={key: type(getattr(case, key))(**value) for key, value in changes.items()})
+        simulation = tr.Simulation(
+            case, MPI.COMM_SELF, flow=lambda x, y, z: (1 + 0 * x, 0 * y, 0.3 + 0 * z), resume=resume, change=change
+        )
+        if callback is None:
+            simulation.run()
+        else:
+            for _ in range(steps):
+                simulation.advance()
+                callback(simulation)
+            simulation.run()
+        rows = read_time_series("time_series.csv")
+        return dict(zip(rows["step"].astype(int).tolist(), rows["force_x"].tolist(), strict=True))
+
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def test_a_force_does_not_depend_on_where_rows_fall(forces_of):
+    every = forces_of(6)
+    shutil.rmtree("checkpoints"), Path("time_series.csv").unlink()
+    few = forces_of(6, diagnostics={"every": 3})
+    assert list(few) == [0, 3, 6] and few[3] == every[3] and few[6] == every[6]
+
+
+def test_a_force_does_not_depend_on_who_measures(forces_of):
+    every = forces_of(6)
+    shutil.rmtree("checkpoints"), Path("time_series.csv").unlink()
+    asked = forces_of(6, lambda run: run.measure() if run.step == 4 else None, diagnostics={"every": 3})
+    assert asked[6] == every[6]
+
+
+def test_a_force_begins_anew_with_another_box(forces_of):
+    """The momentum of a larger box is no momentum that its fluid had."""
+    box = ([0.6, 1.5], [0.4, 1.4], "all")
+    body = {"shape": "cylinder", "centre": (1.03, 0.91), "radius": 0.3, "box": box}
+    whole = forces_of(9, body=body)
+    shutil.rmtree("checkpoints"), Path("time_series.csv").unlink()
+    forces_of(6)
+    changed = forces_of(9, resume=True, change=True, body=body)
+    assert [changed[step] for step in (8, 9)] == [whole[step] for step in (8, 9)]
 
 
 @needs_samples

@@ -92,3 +92,20 @@ def test_a_run_that_goes_on_is_not_at_its_first_step(tmp_path, monkeypatch, caps
     case = tr.load_case("case.toml", ["time.end=6.0"])
     tr.Simulation(case, MPI.COMM_SELF, resume=True).run()
     assert "the first step" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("ends", "enters"), [('"no-flux"', True), ('["no-flux", 0.0]', False)])
+def test_what_settles_through_an_end_without_flux_is_told(tmp_path, ends, enters):
+    """'no-flux' stops diffusion alone: at the end that it settles from as much comes in as settles."""
+    scalar = f'[[scalar]]\ninitial = 1.0\nsettling = [0.0, -0.2, 0.0]\nboundaries = ["periodic", {ends}, "periodic"]\n'
+    (tmp_path / "case.toml").write_text(REST.format(dt="0.01", end=1.0, speed=0.0) + scalar)
+    model = tr.Model(tr.load_case(tmp_path / "case.toml"), MPI.COMM_SELF)
+    lines = [line for line in model.concerns() if "settles through" in line]
+    assert len(lines) == 1 and "lower end of y (out of the box)" in lines[0]
+    assert ("upper end of y (into the box)" in lines[0]) == enters
+    (tmp_path / "case.toml").write_text(
+        REST.format(dt="0.01", end=1.0, speed=0.0) + scalar.replace(ends, '["deposit", 0.0]')
+    )
+    assert not any(
+        "settles" in line for line in tr.Model(tr.load_case(tmp_path / "case.toml"), MPI.COMM_SELF).concerns()
+    )

@@ -27,8 +27,8 @@ class ControlVolume:
         has no faces. Faces should be some nodes away from the body.
     :raises InputError: where a span is not within the grid or holds no cell.
 
-    The momentum of the last calls is kept for the time derivative, of second order (first at the second call): a
-    checkpoint must hold `state`. Constructing and calling are collective.
+    The momentum of the last steps is kept for the time derivative, of second order (first after one step): a checkpoint
+    must hold `state`, pairs of a time and a momentum. All but `forget` are collective.
     """
 
     flow: Flow64 | Flow32
@@ -38,23 +38,33 @@ class ControlVolume:
 
     def __post_init__(self) -> None:
         first, last = zip(*(_nodes(self.grid, d, span) for d, span in enumerate(self.spans)), strict=True)
+        self.nodes: tuple[int, ...] = (*first, *last)
         self._volume: ControlVolume64 | ControlVolume32
         if isinstance(self.flow, Flow64):
             self._volume = ControlVolume64(self.flow, first, last)
         else:
             self._volume = ControlVolume32(self.flow, first, last)
 
+    def before_step(self, time: float) -> None:
+        """Keep the momentum at the beginning of a step, so that a force does not depend on where others are asked for."""
+        if not self.state or self.state[-1][0] != time:
+            self._keep(time)
+
     def __call__(self, time: float) -> NDArray[np.float64]:
-        """The force (x, y, z) at this time, for a density of one; not a number at the first call. Call it after each
-        step, or after each n steps: momentum is differentiated over the times of the last calls.
-        """
+        """The force (x, y, z) at this time, for a density of one; not a number where no step led to it."""
+        self._keep(time)
         parts = self._volume.balance()
-        momentum = list(parts["momentum"])
-        self.state = [entry for entry in self.state if entry[0] < time][-2:]
-        self.state.append((time, momentum))
         gain = last_slope(*zip(*self.state, strict=True))
         outside = [np.asarray(parts[name]) for name in ("pressure", "viscous", "driving")]
         return np.asarray(sum(outside) - np.asarray(parts["convection"]) - gain)
+
+    def forget(self) -> None:
+        """The velocity was changed at once: what was kept is not what the forces made of it. Local."""
+        self.state = []
+
+    def _keep(self, time: float) -> None:
+        self.state = [entry for entry in self.state if entry[0] < time][-2:]
+        self.state.append((time, list(self._volume.momentum())))
 
 
 def _nodes(grid: Grid, d: int, span: Span) -> tuple[int, int]:

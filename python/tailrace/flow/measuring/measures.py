@@ -89,13 +89,25 @@ class Measures:
     def _mean(self, values: Any, other: Any = None) -> float:
         return weighted_sum(self._processes, self._weights, values if other is None else [(values, other)])
 
+    def before_step(self, time: float) -> None:
+        """Keep what the next step changes, if its change is measured. Collective."""
+        if self._force:
+            self._force.before_step(time)
+
+    def forget(self) -> None:
+        """Forget what was kept of a velocity that is no longer that of the flow. Local."""
+        if self._force:
+            self._force.forget()
+
     @property
     def state(self) -> list[float]:
-        """What a checkpoint must hold, as numbers. Local."""
-        return [number for time, momentum in self._force.state for number in (time, *momentum)] if self._force else []
+        """What a checkpoint must hold: the nodes of the box, then times with the momentum in it. Local."""
+        if not self._force:
+            return []
+        return [*self._force.nodes, *(number for time, momentum in self._force.state for number in (time, *momentum))]
 
     @state.setter
     def state(self, numbers: list[float]) -> None:
-        if self._force:
-            rows = np.array(numbers, np.float64).reshape(-1, 4).tolist()
+        if self._force and tuple(numbers[:6]) == self._force.nodes:  # the momentum of another box is another one
+            rows = np.array(numbers[6:], np.float64).reshape(-1, 4).tolist()
             self._force.state = [(row[0], row[1:]) for row in rows]
