@@ -12,6 +12,7 @@ import difflib
 import functools
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -108,8 +109,9 @@ def run_file(path: Path, label: str) -> ModuleType:
         raise ImportError("Python finds no way to load this file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[label] = module  # dataclasses look for it there
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))  # as `python file.py` does: its neighbours can be imported
+    place = os.path.abspath(path.parent)  # a relative one would be another one after a change of directory
+    if place not in sys.path:
+        sys.path.insert(0, place)  # as `python file.py` does: its neighbours can be imported
     spec.loader.exec_module(module)
     return module
 

@@ -138,9 +138,9 @@ def _asked(request: bytes, environment: dict[str, str], said: IO[bytes], seconds
 
 
 def _places() -> str:
-    """The module path of the child: the directory of this package comes first."""
+    """The module path of the child: the directory of this package comes first, the working directory never."""
     ours = str(Path(__file__).parents[2])
-    return os.pathsep.join([ours, *(place for place in sys.path if place)])
+    return os.pathsep.join([ours, *(place for place in sys.path if os.path.isabs(place))])
 
 
 def read_metadata(path: str, engine: str) -> None:

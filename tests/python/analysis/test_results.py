@@ -269,6 +269,17 @@ def test_a_script_finds_its_neighbours_first(write: Any, tmp_path: Path):
     del sys.modules["neighbour_of_script"]
 
 
+def test_a_place_stays_the_same_when_the_program_goes_elsewhere(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As "." every directory that the program goes to would be searched for modules."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    write("def analyse(step): pass\n")
+    load("script.py")
+    assert sys.path[0] == str(tmp_path) and "." not in sys.path
+
+
 def test_figures_need_no_display(write: Any, monkeypatch: pytest.MonkeyPatch):
     word = write("def analyse(step): pass")
     load(word)

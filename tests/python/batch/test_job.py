@@ -269,7 +269,7 @@ def below(process, word):
 
     for one in processes.family(process.pid):
         with suppress(OSError):  # it has just ended
-            if word in Path(f"/proc/{one.number}/cmdline").read_bytes().decode().split("\0"):
+            if word in Path(f"/proc/{one.number}/cmdline").read_bytes().decode(errors="replace").split("\0"):
                 return one.number
     raise AssertionError(word)
 

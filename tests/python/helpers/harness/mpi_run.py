@@ -104,7 +104,7 @@ def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
             continue
         try:
             status = _status(int(entry.name))
-            command = (entry / "cmdline").read_text().replace("\0", " ")
+            command = (entry / "cmdline").read_text(errors="replace").replace("\0", " ")
         except OSError:
             continue
         if int(status[3]) == process.pid and command:
@@ -122,7 +122,7 @@ def parent(number: int) -> int:
 
 def _status(number: int) -> list[str]:
     """What the kernel says of a process behind its name: state, parent, group, session; at 19 when it began."""
-    return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:

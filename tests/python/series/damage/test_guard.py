@@ -267,7 +267,7 @@ def test_the_child_ends_itself_after_its_time():
 def test_the_child_takes_no_module_from_the_working_directory(tmp_path, monkeypatch):
     (tmp_path / "json.py").write_text("raise SystemExit(7)")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
+    monkeypatch.setattr(sys, "path", ["", ".", *(place for place in sys.path if place != str(tmp_path))])
     tr.open(write(tmp_path, "bp5", record=False), guard=True).close()
 
 
