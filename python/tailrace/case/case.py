@@ -374,7 +374,8 @@ def _misfits(case: Case) -> Iterator[Problem]:
         found += _no_implicit_y(case)
     words = {word for ends in grid.ends for word in ends}
     if case.case.flow == TAYLOR_GREEN and words - {"periodic", "free-slip"}:
-        found.append(("case.flow", f"'{case.case.flow}' has no walls or inflows; give your own, as 'file.py:function', or 'uniform' where a program sets it"))
+        unlike = "has no walls or inflows; give your own, as 'file.py:function', or 'uniform' where a program sets it"
+        found.append(("case.flow", f"'{case.case.flow}' {unlike}"))
     for key, reason in found:
         yield Problem(key, reason)
 

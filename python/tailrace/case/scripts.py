@@ -12,7 +12,6 @@ import difflib
 import functools
 import importlib.util
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -109,7 +108,7 @@ def run_file(path: Path, label: str) -> ModuleType:
         raise ImportError("Python finds no way to load this file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[label] = module  # dataclasses look for it there
-    place = os.path.abspath(path.parent)  # a relative one would be another one after a change of directory
+    place = str(path.parent.absolute())  # a relative one would be another one after a change of directory
     if place not in sys.path:
         sys.path.insert(0, place)  # as `python file.py` does: its neighbours can be imported
     spec.loader.exec_module(module)

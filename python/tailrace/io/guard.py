@@ -140,7 +140,7 @@ def _asked(request: bytes, environment: dict[str, str], said: IO[bytes], seconds
 def _places() -> str:
     """The module path of the child: the directory of this package comes first, the working directory never."""
     ours = str(Path(__file__).parents[2])
-    return os.pathsep.join([ours, *(place for place in sys.path if os.path.isabs(place))])
+    return os.pathsep.join([ours, *(place for place in sys.path if Path(place).is_absolute())])
 
 
 def read_metadata(path: str, engine: str) -> None:

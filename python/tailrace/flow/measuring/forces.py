@@ -46,7 +46,7 @@ class ControlVolume:
             self._volume = ControlVolume32(self.flow, first, last)
 
     def before_step(self, time: float) -> None:
-        """Keep the momentum at the beginning of a step, so that a force does not depend on where others are asked for."""
+        """Keep the momentum before a step: so a force does not depend on where others are asked for."""
         if not self.state or self.state[-1][0] != time:
             self._keep(time)
 
