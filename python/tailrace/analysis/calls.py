@@ -6,7 +6,7 @@ import os
 import sys
 import time as clock
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 # Seconds that a rank whose script failed waits for the others, whose scripts may still compute.
+_ROUNDING = 1e-9  # of equal work on all ranks, whose sums may be in another order
+_SPIN = 0.05  # seconds: scripts of equal work return together
+_TELLERS = 3  # so many ranks say that they wait: one of them may be that for which the others wait
 PATIENCE = float(os.environ.get("TAILRACE_ANALYSIS_PATIENCE", "30"))
 
 
@@ -61,7 +64,7 @@ def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], wha
     worst = np.empty_like(found)
     request = comm.Iallreduce(found, worst, op=MPI.MAX)
     if error is None:
-        request.Wait()
+        _wait(comm, request, what)
     else:
         wait_for_others(comm, request, str(error))
     if worst[0]:
@@ -76,6 +79,21 @@ def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], wha
         )
 
 
+def _wait(comm: MPI.Comm, request: MPI.Request, what: str) -> None:
+    """Wait as long as it takes; some ranks say so, since the others may wait for them in a collective call."""
+    began, told = clock.monotonic(), False
+    while not request.Test():
+        waited = clock.monotonic() - began
+        clock.sleep(0 if waited < _SPIN else 0.001)
+        if waited > PATIENCE and not told:
+            told = True
+            if comm.rank < _TELLERS:
+                done = what.replace(" failed ", " has returned ", 1)
+                why = "they compute, or wait for this rank in a collective call (tr.mean, step['ux']) that it left out"
+                text = f"warning: {done} on rank {comm.rank}, and not on others within {PATIENCE:g} s: {why}"
+                print(message(text), file=sys.stderr, flush=True)
+
+
 def wait_for_others(comm: MPI.Comm, request: MPI.Request, error: str) -> None:
     """Wait for a request with a limit: the others may wait for this rank in a collective call of the user's code.
 
@@ -88,3 +106,25 @@ def wait_for_others(comm: MPI.Comm, request: MPI.Request, error: str) -> None:
             print(message(f"tailrace: {error}\n  {why}, so the program ends"), file=sys.stderr, flush=True)
             comm.Abort(1)
         clock.sleep(0.002)
+
+
+def differing(comm: MPI.Comm, values: Mapping[str, Sequence[float]]) -> list[str]:
+    """The names whose values are not those of all ranks, but for rounding. Collective.
+
+    :param values: finite or not; names and lengths are the same on all ranks.
+    """
+    from mpi4py import MPI
+
+    if comm.size == 1 or not values:
+        return []
+    own = np.concatenate([np.asarray(one, np.float64) for one in values.values()])
+    # A number that is none, or infinite, is one only on the ranks where it is.
+    kinds = np.concatenate([np.isnan(own), np.isposinf(own), np.isneginf(own)]).astype(np.float64)
+    plain = np.concatenate([np.where(np.isfinite(own), own, 0.0), kinds])
+    ends = np.empty(2 * plain.size)
+    comm.Allreduce(np.concatenate([plain, -plain]), ends, op=MPI.MAX)
+    most, least = ends[: plain.size], -ends[plain.size :]
+    unlike = np.asarray(most - least > _ROUNDING * np.maximum(np.abs(most), np.abs(least)))
+    apart = np.asarray(unlike.reshape(4, -1).any(axis=0))
+    first = np.cumsum([0, *map(len, values.values())])
+    return [name for name, a, b in zip(values, first, first[1:], strict=False) if apart[a:b].any()]

@@ -56,6 +56,16 @@ class ScriptResults:
         kinds = (("number", list(self.numbers)), ("array", list(self.arrays)), ("field", list(self.fields)))
         return [f"{name} ({kind})" for kind, names in kinds for name in names]
 
+    def values_of_rank(self) -> dict[str, list[float]]:
+        """What must be the same on all ranks, by name: the numbers, and sums over each array."""
+        found = {name: [value] for name, value in self.numbers.items()}
+        for name, array in self.arrays.items():
+            values = np.asarray(array, np.float64).reshape(-1)
+            size, weighted = float(np.abs(values).sum()), float(values @ np.cos(np.arange(values.size)))
+            # Sums that cancel are compared with what they are sums of.
+            found[name] = [float(values.size), size, float(values.sum()) + 2 * size, weighted + 2 * size]
+        return found
+
 
 def sort(returned: Any, name: str) -> ScriptResults:
     """Sort what a script returned: None, a number, an array, a Field, a Vector, a Figure, or a dict of them.

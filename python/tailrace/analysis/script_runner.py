@@ -6,8 +6,10 @@ import time as clock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tailrace.text import message
+
 from . import state
-from .calls import call_together
+from .calls import call_together, differing
 from .errors import AnalysisError
 from .results import ScriptResults, sort
 
@@ -36,6 +38,7 @@ class ScriptRunner:
         self._started = self._closed = False
         self._restored: dict[str, Any] | None = None
         self._operators: Operators | None = None
+        self._told: set[str] = set()  # names of results that are not the same on all ranks
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Keep a state from a checkpoint. The script gets it when it starts; until then `save` returns it. Local."""
@@ -64,7 +67,10 @@ class ScriptRunner:
         ours = step.for_script(self.script.values)
         where = f"at step {step.index}, t = {step.time:g}"
         self._operators = step.operators
+        step.operators.used = False
         results = self._sorted(lambda: self._object.step(ours), where)
+        if "body" in step.attributes and step.operators.used:
+            self._tell_body()
         self.last_step = step.index
         return results
 
@@ -124,7 +130,30 @@ class ScriptRunner:
             return results
 
         found: ScriptResults = self._call(sorted_out, where, ScriptResults.signature)
+        self._tell_local(found, where)
         return found
+
+    def _tell_body(self) -> None:
+        """Say once that a derivative went through a body, whose surface the grid does not know."""
+        if self._comm.rank == 0 and "" not in self._told:
+            text = (
+                f"note: analysis '{self.name}' takes derivatives through the body, where the velocity is zero, as if "
+                "it were fluid: near its surface they are not the solver's. Those are in the time series of the run, "
+                "in its outputs (q, vorticity), and inside the run in step['q'] and step['vorticity_z']"
+            )
+            print(message(text), flush=True)
+        self._told.add("")
+
+    def _tell_local(self, results: ScriptResults, where: str) -> None:
+        """Say once which numbers and arrays the ranks do not agree on: those of rank 0 are stored."""
+        names = [name for name in differing(self._comm, results.values_of_rank()) if name not in self._told]
+        if names and self._comm.rank == 0:
+            text = (
+                f"warning: analysis '{self.name}' {where}: {', '.join(names)} differ from rank to rank, and rank 0's "
+                "are stored. Combine them, as tr.sum, tr.mean, np.max of a field or step.comm.allreduce do"
+            )
+            print(message(text), flush=True)
+        self._told.update(names)
 
     def _call(self, work: Callable[[], Any], where: str, sign: Callable[[Any], list[str]] = lambda _: []) -> Any:
         started = clock.perf_counter()

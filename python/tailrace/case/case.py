@@ -268,18 +268,30 @@ class Case(Section):
                     return f"{place.key}: {reason}"
         return ""
 
+    @staticmethod
+    def _ends_a_step(time: float, dt: float) -> bool:
+        return abs(time - round(time / dt) * dt) <= 1e-6 * dt
+
     def missed(self, time: float) -> str:
         """Why no step can end at a time; "" if one can. Local."""
         scheme, dt = self.time.scheme, self.time.dt
         if scheme not in _FIXED_STEP or dt == "auto":
             return ""
-        count = round(time / dt)
-        if abs(time - count * dt) <= 1e-6 * dt:
+        if self._ends_a_step(time, dt):
             return ""
+        count = round(time / dt)
         return (
             f"must be a multiple of time.dt = {dt:g}, because {scheme} cannot shorten a step to land on a time "
             f"(found {time:g}); the nearest multiple is {max(count, 1) * dt:.12g}, or use scheme = 'rk3'"
         )
+
+    @property
+    def total_steps(self) -> int | None:
+        """Steps to the end of the run. None: not known, as where steps are shortened to end at times of outputs."""
+        dt = self.time.constant_dt
+        times = [time for _, entry in self.rhythms() for time in (*(entry.times or ()), entry.interval) if time]
+        shortened = dt is not None and not all(self._ends_a_step(time, dt) for time in times)
+        return None if shortened and self.time.steps is None else self.time.total_steps
 
     def notes(self) -> list[str]:
         """What is done in another way than the case says: keys without use, places of outputs between the nodes."""
@@ -287,7 +299,7 @@ class Case(Section):
 
     def warnings(self) -> list[str]:
         """What is allowed but probably a mistake: outputs and checkpoints that this run never reaches."""
-        steps, end = (math.inf if last is None else last for last in (self.time.total_steps, self.time.end_time))
+        steps, end = (math.inf if last is None else last for last in (self.total_steps, self.time.end_time))
         found = []
         for label, entry in self.rhythms():
             if entry.every is not None and entry.every > steps:

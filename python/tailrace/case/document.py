@@ -11,7 +11,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -136,15 +136,17 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> tuple[list[
     The key names a place as in `time.dt`, `grid.points[0]`, `output[1].every`. The value is TOML; a bare word that is
     not TOML is text, so that `time.scheme=rk3` needs no quotes.
 
-    :returns: the problems found, and notes of keys that go with another value only and are left out.
+    :returns: the problems found, and notes of keys that are left out: they go with another value only, or a later
+        override sets what excludes them.
     """
-    problems, notes = [], []
+    problems, notes, given = [], [], set[str]()
     for override in overrides:
         key, separator, value = override.partition("=")
         try:
             if not separator or not key.strip():
                 raise ValueError("must be key=value, such as time.dt=0.001")
-            without = _assign(document, key.strip(), override_value(value.strip()))
+            without = _assign(document, key.strip(), override_value(value.strip()), given)
+            given.add(key.strip())
             notes += [f"--set {override} leaves out {one}" for one in without]
         except ValueError as error:
             problems.append(Problem(f"--set {override}", str(error)))
@@ -186,8 +188,11 @@ def override_value(text: str) -> Any:
     raise ValueError(f'{text or "nothing"!r} is not a TOML value: a number, true, false, [a, b, c] or "text"')
 
 
-def _assign(document: Document, key: str, value: Any) -> list[str]:
-    """Set a value; returns the keys, with their values, that do not go with it and were there."""
+def _assign(document: Document, key: str, value: Any, given: Set[str]) -> list[str]:
+    """Set a value; returns the keys, with their values, that do not go with it and were there.
+
+    :param given: the keys that were set before it: an alternative in the file alone is replaced without a word.
+    """
     place: Any = document
     *parents, last = _key_path(key)
     for depth, step in enumerate(parents):
@@ -204,16 +209,17 @@ def _assign(document: Document, key: str, value: Any) -> list[str]:
         return []
     if not isinstance(place, dict):
         raise ValueError(f"'{last}' needs the number of the entry before it, as in output[0].{last}")
-    without = []
+    without, within = [], key.rpartition(".")[0]
     if "parameters" not in parents:  # those of a script have names of their own
         for group in _ALTERNATIVES:
             if last in group:
-                for other in group - {last}:
-                    place.pop(other, None)
+                for other in sorted(group & place.keys() - {last}):
+                    replaced = f"{within}.{other} = {show(place.pop(other))}"
+                    without += [replaced] if f"{within}.{other}" in given else []
         word, others = _OF_WORD.get(last, ("", ()))
         for other in () if _has_word(value, word) else others:
             if other in place:
-                without.append(f"{key.rpartition('.')[0]}.{other} = {show(place.pop(other))}")
+                without.append(f"{within}.{other} = {show(place.pop(other))}")
     place[last] = value
     return without
 

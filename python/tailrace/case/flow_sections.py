@@ -127,6 +127,11 @@ class BoundarySection(Section):
         found: tuple[float, float, float] | None = getattr(self, ENDS[2 * d + upper])
         return found
 
+    def moves_walls(self, grid: GridSection) -> bool:
+        """Whether a wall has a velocity that is not zero, or a function."""
+        at_walls = [self.constant(d, upper) for d, upper, word in grid.given_ends() if word == "wall"]
+        return any(any(one) if one is not None else self.velocity is not None for one in at_walls)
+
     def problems(self, grid: GridSection) -> Iterator[tuple[str, str]]:
         """Key and reason of what does not fit the grid. Local."""
         given = {ENDS[2 * d + upper]: word for d, upper, word in grid.given_ends()}

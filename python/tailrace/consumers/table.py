@@ -43,7 +43,7 @@ class AveragesTable(Consumer):
         spacing = tuple(model.grid.spacing(d) for d in range(3))
         self._warnings = Warnings(
             spacing, model.shape, case.viscosity, stability_of(case, model.grid), auto=case.time.constant_dt is None,
-            diffusivities=diffusivities_of(case),
+            moving=case.boundary.moves_walls(case.grid), diffusivities=diffusivities_of(case),
         )  # fmt: skip
         if resumed is None:
             for line in model.concerns():
@@ -94,6 +94,7 @@ class AveragesTable(Consumer):
         self.numbers = self._model.measure()
         for line in self._warnings.look(self.numbers):
             self._say(line)
+        self.numbers["cfl"] *= self.dt / self.numbers["dt"]  # of the last step, which may have been shortened
         self.numbers["dt"] = self.dt
         self.append(self.numbers)
 

@@ -53,7 +53,7 @@ def resolution(numbers: Mapping[str, float], spacing: Sequence[float], viscosity
     if not largest > 0:
         return Resolution(0.0, 0.0)
     eta = (viscosity**3 / largest) ** 0.25
-    disagreement = 1 - by_strain / by_laplacian if by_laplacian > 0 else 0.0  # moving walls may do all of the work
+    disagreement = 1 - by_strain / by_laplacian if by_laplacian > 0 else 0.0
     return Resolution(max(spacing) / eta if eta > 0 else math.inf, disagreement)
 
 
@@ -62,6 +62,7 @@ class Warnings:
 
     :param points: nodes in x, y and z.
     :param stability: of the time steps.
+    :param moving: whether walls move: they do work on the flow, so that its two dissipations tell nothing.
     :param auto: whether the time step is chosen from the velocity.
     :param diffusivities: those of the velocity and of scalars, by the key that each follows from.
     """
@@ -74,9 +75,11 @@ class Warnings:
         stability: Stability,
         *,
         auto: bool,
+        moving: bool = False,
         diffusivities: Mapping[str, float] | None = None,
     ) -> None:
         self._spacing, self._points, self._viscosity = spacing, points, viscosity
+        self._moving = moving
         self._auto, self._diffusivities = auto, diffusivities or {}
         self._stability = stability
         self._said: dict[str, float] = {}  # kind of warning -> how bad it was when it was printed
@@ -116,6 +119,8 @@ class Warnings:
         return [text for _, text in self._worst.values()]
 
     def _of_resolution(self, numbers: Mapping[str, float]) -> tuple[float, str]:
+        if self._moving:
+            return 0.0, ""
         found = resolution(numbers, self._spacing, self._viscosity)
         if found.suffices:
             return 0.0, ""

@@ -112,6 +112,7 @@ class Operators:
             transpose = "shared" if can_share_memory(comm.py2f()) else "alltoall"
         self.core = make(self.grid, self.processes, transpose, interpolation)
         self._weights_of: dict[Centred, list[list[float]]] = {}
+        self.used = False  # whether a derivative or an interpolation was taken; who asks may set it back
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What pickle needs to make the same in another process.
@@ -221,6 +222,7 @@ class Operators:
         :param inputs: this rank's parts of fields on the nodes, with their `parities`.
         :returns: one array for each output that the terms name.
         """
+        self.used = True
         told = [
             (
                 term.input,
@@ -289,5 +291,6 @@ class Operators:
         parity: Parity,
         centred: Centred = NODES,
     ) -> NDArray[Any]:
+        self.used = True
         array = np.ascontiguousarray(values, dtype=self.dtype)
         return self.core.apply(operation, direction, _SIGN[parity], centred, array)

@@ -82,6 +82,7 @@ def about_of(case: Case) -> dict[str, Any]:
         **{f"{scalar.name}/parity": [1, 1, 1] for scalar in case.scalar},
         **{f"{scalar.name}/schmidt": scalar.schmidt for scalar in case.scalar},
         "interpolation": case.numerics.interpolation,
+        **({} if case.body is None else {"body": case.body.shape}),
     }
 
 

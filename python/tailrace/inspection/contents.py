@@ -35,6 +35,7 @@ from tailrace.io.placement import boxes_of
 from tailrace.io.time_series import read_provenance, read_time_series
 
 PIECE_BYTES = 32 << 20  # largest piece that is read at once, unless one row is larger
+_MOST_NAMED = 5  # entries of a directory in a message
 _CHECKPOINT = re.compile(r"step-\d+")
 
 
@@ -71,12 +72,25 @@ def engine_of(path: Path) -> str:
     if engine:
         return engine
     if path.is_dir():
+        if within := _series_in(path):
+            raise NotASeriesError(f"{path}: is no series, but a directory with {within}; name what you want to see")
         raise NotASeriesError(
             f"{path}: this directory holds no series: neither series.jsonl (raw, mpiio, sion, adios_hdf5) nor md.idx "
             "(bp4, bp5), nor files of another program that can be read; docs/formats.md says which can"
         )
     unknown = f"{path}: is no series, nor a file of another program that can be read; docs/formats.md says which can"
     raise NotASeriesError(known_and_not_read(path) or unknown)
+
+
+def _series_in(directory: Path) -> str:
+    """The first series and checkpoints in a directory, for a message."""
+    entries = sorted(one for one in directory.iterdir() if not one.name.startswith("."))
+    found = [
+        one.name
+        for one in entries
+        if (engine_at(str(one)) and is_series_of_ours(one)) or any(one.glob("step-*/series.jsonl"))
+    ]
+    return ", ".join(found[:_MOST_NAMED]) + (", ..." if len(found) > _MOST_NAMED else "")
 
 
 def _is_one_series(path: Path, engine: str) -> bool:

@@ -40,7 +40,7 @@ step, time: steps done, and the time of this state in L / U; dt: size of the las
 kinetic_energy = <u . u> / 2, in U^2
 dissipation = 2 nu <S_ij S_ij>, S the rate of strain, in U^3 / L
 dissipation_laplacian = -<u . d>, d what diffusion adds to du/dt in the solver, all kinds of it, in U^3 / L; without
-  forces it is -d(kinetic_energy)/dt even where the flow is under-resolved
+  forces it is -d(kinetic_energy)/dt even where the flow is under-resolved; nodes whose velocity is given add nothing
 enstrophy = <w . w> / 2, w the vorticity, in U^2 / L^2
 max_divergence = max |div u| L / U on the cells of the pressure
 cfl = max (|ux| / dx + |uy| / dy + |uz| / dz) dt"""

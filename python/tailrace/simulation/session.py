@@ -164,7 +164,9 @@ class RunSession:
             simulation.say(repr(simulation))
         if self._show and simulation.comm.rank == 0:
             time = simulation.case.time
-            live = Live(time.total_steps, first_step=simulation.step, end=time.end, first_time=simulation.time)
+            live = Live(
+                simulation.case.total_steps, first_step=simulation.step, end=time.end, first_time=simulation.time
+            )
             self._live = stack.enter_context(live)
 
     def _publish(self, resumed: int | None) -> None:
@@ -198,7 +200,7 @@ class RunSession:
         return {
             "title": repr(simulation).rpartition(", step")[0].strip("<>"),
             "case": str(simulation.provenance.get("case", "")),
-            "end": {"step": time.total_steps, "time": time.end},
+            "end": {"step": simulation.case.total_steps, "time": time.end},
             "host": socket.gethostname(),
             "process": os.getpid(),
             "machine": f"{processor()}, {physical_cores()} cores",

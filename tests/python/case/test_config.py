@@ -7,6 +7,7 @@ import pytest
 
 from helpers.inputs.case_texts import FLOW, GOOD, load, output, problems
 from tailrace.case.case import Case, ConfigError, load_case
+from tailrace.case.document import apply_overrides
 from tailrace.case.values import parse_length
 
 
@@ -353,3 +354,23 @@ def test_a_case_does_not_change_under_a_run(tmp_path):
 def test_more_ranks_than_mpi_can_count(tmp_path, key):
     assert "must be at most 2.14748e+09" in problems(tmp_path, overrides=[f"{key}={2**31}"])[key]
     load(tmp_path, overrides=[f"{key}={2**31 - 1}"])
+
+
+@pytest.mark.parametrize("overrides", [["time.end=5.0", "time.steps=3"], ["time.steps=3", "time.end=5.0"]])
+def test_an_override_that_excludes_another_one_is_told(overrides):
+    """In a file both are an error; the later one holds, and is not silent about the earlier one."""
+    document = {"time": {"dt": 0.1, "end": 1.0}}
+    problems, notes = apply_overrides(document, overrides)
+    first = overrides[0].partition("=")[0]
+    assert not problems and first.partition(".")[2] not in document["time"]
+    assert len(notes) == 1 and notes[0].startswith(f"--set {overrides[1]} leaves out {first} = ")
+    assert apply_overrides({"time": {"dt": 0.1, "end": 1.0}}, ["time.steps=3"]) == ([], []), "that of the file goes"
+
+
+def test_steps_that_are_shortened_are_not_counted(tmp_path):
+    """A run that ends steps at times of outputs makes more of them than end / dt."""
+    text = GOOD.replace("steps = 100", "end = 1.0")
+    case = load(tmp_path, text + output("interval = 0.015") + output("every = 101", "b"))
+    assert case.time.total_steps == 100 and case.total_steps is None
+    assert not any("is more than" in line for line in case.warnings())
+    assert load(tmp_path, text + output("interval = 0.02") + output("every = 101", "b")).total_steps == 100

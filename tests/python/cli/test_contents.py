@@ -138,6 +138,10 @@ def test_what_is_no_series(tmp_path: Path):
         contents(tmp_path / "folder")
     with pytest.raises(NotASeriesError, match="none: there is no such file"):
         contents(tmp_path / "none")
+    with series.open(tmp_path / "folder/run.h5", "w") as out:
+        out.write_step(0.0, u=np.ones((2, 3, 4)))
+    with pytest.raises(NotASeriesError, match=r"folder: is no series, but a directory with run\.h5; name what"):
+        contents(tmp_path / "folder")
 
 
 def test_a_table(tmp_path: Path):

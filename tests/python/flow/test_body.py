@@ -312,3 +312,19 @@ def test_what_is_no_box(span):
     grid, flow = box_flow()
     with pytest.raises(_core.InputError, match="a box for forces"):
         forces.ControlVolume(flow, grid, (None, span, None))
+
+
+def test_an_analysis_says_that_it_goes_through_the_body(tmp_path, monkeypatch, capsys):
+    """Its derivatives see zeros in the body; the solver rebuilds the lines at its surface."""
+    monkeypatch.chdir(tmp_path)
+    Path("mean.py").write_text("import tailrace as tr\ndef analyse(step): return tr.mean(step['ux'])\n")
+    case = driven(2).model_dump(exclude_none=True) | {
+        "analysis": [{"script": name, "every": 1} for name in ("budget", "mean.py")],
+        "output": [{"name": "u", "fields": ["ux", "uy", "uz"], "every": 1, "engine": "bp5"}],
+    }
+    tr.Simulation(tr.Case(**case), MPI.COMM_SELF, flow=lambda x, y, z: (1 + 0 * x, 0 * y, 0.3 + 0 * z)).run()
+    said = capsys.readouterr().out
+    assert said.count("note: analysis 'budget' takes derivatives through the body") == 1
+    assert "analysis 'mean' takes" not in said
+    after = KEPT(tmp_path, "analyse", "budget", "u.bp", "-o", "after")
+    assert after.text.count("note: analysis 'budget' takes derivatives through the body") == 1

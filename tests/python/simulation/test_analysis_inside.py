@@ -326,3 +326,47 @@ def test_a_state_that_cannot_be_stored_is_reported(run, tmp_path):
     script(tmp_path, bad, "state.py")
     case = write_case(tmp_path, "[checkpoint]\nevery = 2\n", block("state.py"))
     assert "when its state was saved" in run(case, code=1).err
+
+
+LOCAL = """
+import numpy as np
+import tailrace as tr
+
+def analyse(step):
+    plane = np.asarray(step["ux"])
+    return {"local": (plane**2).sum(), "mean": tr.mean(step["ux"]), "rank": float("nan") if step.comm.rank else 1.0,
+            "list": np.arange(3.0) * step.comm.rank, "same": np.array([1e-17, -1e-17]), "none": float("nan")}
+"""
+
+
+def test_numbers_of_a_rank_alone_are_told_once(run, tmp_path):
+    """Rank 0's are stored, as for a sum that was not taken over the ranks."""
+    script(tmp_path, LOCAL)
+    case = write_case(tmp_path, block("script.py"))
+    result = run(case, ranks=2)
+    lines = [line for line in result.text.splitlines() if "differ from rank to rank" in line]
+    assert "at step 0, t = 0: rank, list differ" in lines[0]
+    assert "local differ" in lines[1] and len(lines) == 2, "the halves of the first state are mirror images"
+    assert "differ from rank" not in run(case, ranks=1).text
+
+
+SLOW = """
+import time
+import tailrace as tr
+from tailrace.analysis import calls
+
+calls.PATIENCE = 0.2
+
+def analyse(step):
+    if step.comm.rank == 1 and step.index == 0:
+        time.sleep(1)
+    return {"a": 1.0}
+"""
+
+
+def test_who_waits_for_a_script_says_so_once(run, tmp_path):
+    """A rank that leaves out a collective call keeps the others waiting for ever."""
+    script(tmp_path, SLOW)
+    result = run(write_case(tmp_path, block("script.py")), ranks=2)
+    waits = "analysis 'script' has returned at step 0, t = 0 on rank 0, and not on others within 0.2 s"
+    assert result.text.count(waits) == 1 and result.text.count("has returned") == 1

@@ -151,7 +151,9 @@ class Channel:
         u_tau = math.sqrt(np.abs(at_walls).sum() / wall.is_wall.sum())
         plus = u_tau or math.nan  # without shear, values in wall units are not numbers
         half = _Half(wall, self.symmetry, mean, products)
-        line = np.interp(wall.y, [0, wall.height], np.sign(at_walls) * u_tau**2)
+        # Equal walls have equal shear in the mean; a wall that moves along the other one has its own.
+        unlike = wall.is_wall.all() and _differ(mean["u"])
+        line = np.interp(wall.y, [0, wall.height], at_walls if unlike else np.sign(at_walls) * u_tau**2)
         budget = {"viscous": half(shear, -1), "turbulent": half(-products["u", "v"], -1)}
         budget |= {"total": budget["viscous"] + budget["turbulent"], "straight": half(line, -1)}
         profiles = self._profiles(mean, products, half, plus)

@@ -76,6 +76,8 @@ class XdmfDataset(PartsDataset):
         topology = grid.find("Topology")
         kind = "" if topology is None else (topology.get("TopologyType") or topology.get("Type") or "").lower()
         as_list = bool(kind) and kind not in _STRUCTURED
+        read: list[_Target] = []
+        refused: list[tuple[str, Element, str]] = []
         for attribute in grid.findall("Attribute"):
             name, item = attribute.get("Name", "")[:200] or "unnamed", attribute.find("DataItem")
             if name in made.parts:
@@ -87,10 +89,21 @@ class XdmfDataset(PartsDataset):
                 made.notes.append(f"'{name}' is on cells, whose middles are half a cell from the points")
             found = self._found(item)
             if isinstance(found, str):
-                self.left_out.append(f"'{name}' is left out: {found}")
+                refused.append((name, item, found))
                 continue
             place, array = found
+            read.append(place)
             made.add(name, _parts(place, array, as_list))
+        for name, item, why in refused:
+            if not self._is_joined_of(item, read):
+                self.left_out.append(f"'{name}' is left out: {why}")
+
+    def _is_joined_of(self, item: Element, read: list[_Target]) -> bool:
+        """Whether an item is a vector of arrays that are read by themselves."""
+        if item.get("ItemType") != "Function" or not item.get("Function", "").strip().upper().startswith("JOIN"):
+            return False
+        parts = [self._found(part) for part in item.findall("DataItem")]
+        return bool(parts) and all(not isinstance(part, str) and part[0] in read for part in parts)
 
     def _found(self, item: Element) -> tuple[_Target, Array] | str:
         """The dataset of an item; else the reason why it cannot be read."""

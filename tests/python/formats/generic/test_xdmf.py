@@ -152,3 +152,16 @@ def test_a_selection_beyond_its_array(tmp_path):
         except tr.IoError as error:
             assert "its HyperSlab takes a part of an array" in str(error)
         path.write_text(text)
+
+
+def test_a_vector_joined_of_arrays_that_are_read_is_nothing_left_out(tmp_path):
+    """As in the file that VTK's older reader opens beside each of our own series."""
+    with tr.open(tmp_path / "run.h5", "w", grid=tr.UniformGrid((4, 3, 2))) as out:
+        out.write_step(0.5, {name: values(2, 3, 4, salt=salt) for salt, name in enumerate(("ux", "uy", "uz"))})
+    drawn = tmp_path / "run.h5.xdmf2"
+    assert "JOIN" in drawn.read_text()
+    with tr.open(drawn) as series:
+        assert len(series[0].names) == 3 and series.verify() == []
+    assert tailrace("verify", drawn).exit_code == 0
+    drawn.write_text(drawn.read_text().replace("JOIN($0, $1, $2)", "$0 + $1 + $2"))
+    assert tailrace("verify", drawn).exit_code == 1, "what is computed is not read"
