@@ -11,8 +11,8 @@ namespace tailrace::flow {
 using namespace grid;
 
 namespace {
-/// Weights of nodes in the mean velocity. Where y is stretched they are Xcompact3D's, but for ends, which count by half:
-/// there its velocity is zero.
+/// Weights of nodes in the mean velocity. Where y is stretched they are Xcompact3D's, but for ends, which count by
+/// half: there its velocity is zero.
 std::vector<double> mean_weights(const Grid &grid, int d) {
   std::vector<double> weights = grid.metric(d);
   for (double &weight : weights)

@@ -297,7 +297,7 @@ def test_a_job_without_signals_is_stopped_by_the_clock(slurm, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID")
     job("small.toml", *USUAL, "--system", "pbs", "--set", "time.steps=4000000")
     path = slurm / "small.pbs"
-    path.write_text(path.read_text().replace("TERM 3300 ", "TERM 8 "))
+    path.write_text(path.read_text().replace("TERM 3300 ", "TERM 25 "))
     process = begin("small.pbs")
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 0, out

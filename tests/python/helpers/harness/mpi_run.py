@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,12 +94,17 @@ def finish(process: subprocess.Popen[str], limit: float) -> Result:
     return Result(process.returncode, out, err)
 
 
-def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
-    """Process number and command line of everything in the session of `process`, itself included, by its start.
+# Those of all that a program has started, as far as seen.
+_SESSIONS: weakref.WeakKeyDictionary[subprocess.Popen[str], set[int]] = weakref.WeakKeyDictionary()
 
-    Numbers are no order: after the largest one the kernel begins again with small ones.
+
+def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
+    """Process number and command line of `process` and of everything that it has started, by its start.
+
+    MPICH gives each rank a session of its own. Numbers are no order: after the largest one the kernel begins again with
+    small ones.
     """
-    found = []
+    parents, sessions, found = {}, {}, {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -107,9 +113,16 @@ def members(process: subprocess.Popen[str]) -> list[tuple[int, str]]:
             command = (entry / "cmdline").read_text(errors="replace").replace("\0", " ")
         except OSError:
             continue
-        if int(status[3]) == process.pid and command:
-            found.append((int(status[19]), int(entry.name), command))
-    return [(number, command) for _, number, command in sorted(found)]
+        number = int(entry.name)
+        parents[number], sessions[number] = int(status[1]), int(status[3])
+        found[number] = int(status[19]), command
+    ours = _SESSIONS.setdefault(process, {process.pid})
+    inside: set[int] = set()
+    while more := {one for one in parents if sessions[one] in ours or parents[one] in inside} - inside:
+        inside |= more
+        ours |= {sessions[one] for one in more}
+    known = sorted((found[one][0], one, found[one][1]) for one in inside if found[one][1])
+    return [(number, command) for _, number, command in known]
 
 
 def parent(number: int) -> int:
@@ -126,7 +139,7 @@ def _status(number: int) -> list[str]:
 
 
 def kill_session(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
-    """Send a signal to everything in the session of `process`: mpiexec puts ranks in process groups of their own."""
+    """Send a signal to `process` and everything that it has started."""
     for pid, _ in members(process):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
