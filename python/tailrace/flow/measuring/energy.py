@@ -34,7 +34,7 @@ class EnergyBudget:
             (numerics.hyperviscosity is not None, "dissipation_hyperviscous", f": {_PART_OF} of hyperviscosity"),
             (numerics.implicit_y, "dissipation_implicit", f": {_PART_OF} of diffusion along y, taken implicitly"),
             (numerics.eddy_viscosity is not None, "dissipation_eddy", f": {_PART_OF} of the eddy viscosity"),
-            (works, "work", " = <u . f>, the power of all forces f, in U^3 / L"),
+            (works, "work", " = <u . f>, the power of all forces f on nodes that are free to move, in U^3 / L"),
             (rate, "driving_force", ": the force along the flow that kept the flow rate in the last step, in U^2 / L"),
             (
                 _is_closed(case),
