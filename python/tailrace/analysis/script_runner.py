@@ -39,6 +39,7 @@ class ScriptRunner:
         self._restored: dict[str, Any] | None = None
         self._operators: Operators | None = None
         self._told: set[str] = set()  # names of results that are not the same on all ranks
+        self._told_body = False
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Keep a state from a checkpoint. The script gets it when it starts; until then `save` returns it. Local."""
@@ -135,22 +136,23 @@ class ScriptRunner:
 
     def _tell_body(self) -> None:
         """Say once that a derivative went through a body, whose surface the grid does not know."""
-        if self._comm.rank == 0 and "" not in self._told:
+        if self._comm.rank == 0 and not self._told_body:
             text = (
                 f"note: analysis '{self.name}' takes derivatives through the body, where the velocity is zero, as if "
                 "it were fluid: near its surface they are not the solver's. Those are in the time series of the run, "
                 "in its outputs (q, vorticity), and inside the run in step['q'] and step['vorticity_z']"
             )
             print(message(text), flush=True)
-        self._told.add("")
+        self._told_body = True
 
     def _tell_local(self, results: ScriptResults, where: str) -> None:
         """Say once which numbers and arrays the ranks do not agree on: those of rank 0 are stored."""
         names = [name for name in differing(self._comm, results.values_of_rank()) if name not in self._told]
         if names and self._comm.rank == 0:
             text = (
-                f"warning: analysis '{self.name}' {where}: {', '.join(names)} differ from rank to rank, and rank 0's "
-                "are stored. Combine them, as tr.sum, tr.mean, np.max of a field or step.comm.allreduce do"
+                f"warning: analysis '{self.name}' {where}: not the same on all ranks, and stored as on rank 0: "
+                f"{', '.join(names)}. Combine what the ranks have, "
+                "as tr.sum, tr.mean, np.max of a field or step.comm.allreduce do"
             )
             print(message(text), flush=True)
         self._told.update(names)

@@ -94,7 +94,8 @@ class AveragesTable(Consumer):
         self.numbers = self._model.measure()
         for line in self._warnings.look(self.numbers):
             self._say(line)
-        self.numbers["cfl"] *= self.dt / self.numbers["dt"]  # of the last step, which may have been shortened
+        if self.numbers["dt"] > 0:
+            self.numbers["cfl"] *= self.dt / self.numbers["dt"]  # of the last step, which may have been shortened
         self.numbers["dt"] = self.dt
         self.append(self.numbers)
 

@@ -344,10 +344,10 @@ def test_numbers_of_a_rank_alone_are_told_once(run, tmp_path):
     script(tmp_path, LOCAL)
     case = write_case(tmp_path, block("script.py"))
     result = run(case, ranks=2)
-    lines = [line for line in result.text.splitlines() if "differ from rank to rank" in line]
-    assert "at step 0, t = 0: rank, list differ" in lines[0]
-    assert "local differ" in lines[1] and len(lines) == 2, "the halves of the first state are mirror images"
-    assert "differ from rank" not in run(case, ranks=1).text
+    lines = [line for line in result.text.splitlines() if "not the same on all ranks" in line]
+    assert "at step 0, t = 0: not" in lines[0] and "stored as on rank 0: rank, list. Combine" in lines[0]
+    assert "rank 0: local. Combine" in lines[1] and len(lines) == 2, "the halves of the first state are mirror images"
+    assert "not the same" not in run(case, ranks=1).text
 
 
 SLOW = """
