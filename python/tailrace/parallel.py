@@ -81,12 +81,18 @@ def _named(error: Exception) -> Exception:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, or a RuntimeError with its type and text where it cannot be sent to another rank."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+    """The error, or what of it can be sent to another rank: itself without its causes, or a RuntimeError with its text.
+
+    Packages such as tblib, which Dask brings, send causes too.
+    """
+    for causes in (True, False):
+        try:
+            portable = error if causes else type(error)(*error.args)
+            pickle.loads(pickle.dumps(portable))
+        except Exception:
+            continue
+        return portable
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def spread(comm: MPI.Comm, values: Mapping[str, float]) -> dict[str, tuple[float, float, float]]:

@@ -26,7 +26,7 @@ from tailrace.io import series
 from tailrace.io.engines import default_path
 from tailrace.io.time_series import TimeSeries, TimeSeriesError, last_step, read_columns
 from tailrace.io.values import EVERYWHERE, is_everywhere
-from tailrace.parallel import on_root
+from tailrace.parallel import first_error, on_root
 from tailrace.text import counted
 
 from .errors import AnalysisError
@@ -362,7 +362,7 @@ class ResultSink:
                 error = caught
             except Exception as caught:  # the others must not wait for this rank
                 error = IoError(f"cannot draw the figures of step {index}: {type(caught).__name__}: {caught}")
-        if error := self._comm.bcast(error, root=leader):
+        if error := first_error(self._comm, error):
             raise error
 
     def beside(self, name: str, resume_step: int | None = None) -> ResultSink:

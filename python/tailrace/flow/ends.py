@@ -129,6 +129,18 @@ def _fill(end: _End, time: float, count: int) -> None:
         values[...] = given
 
 
+def counts_walls_twice(case: Case) -> list[str]:
+    """A line where a kept flow rate is not that of the box. Local."""
+    kept, stretched = case.forcing.flow_rate is not None, case.grid.stretching is not None
+    if not (kept and stretched and case.boundary.moves_walls(case.grid)):
+        return []
+    return [
+        "the mean that forcing.flow_rate keeps counts nodes of walls as a whole where y is stretched, as Xcompact3D's "
+        "does: with walls that move it is not the mean over the box, which the time series has; use "
+        "forcing.acceleration, or no stretching"
+    ]
+
+
 def settles_through(case: Case) -> list[str]:
     """A line for each scalar that settles through ends where only its diffusion is stopped. Local."""
     lines = []

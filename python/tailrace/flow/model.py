@@ -20,7 +20,7 @@ from tailrace.parallel import agree, extreme
 from . import first_step
 from .body import put_into
 from .checkpoint import State
-from .ends import Ends, settles_through
+from .ends import Ends, counts_walls_twice, settles_through
 from .field_cache import FieldCache
 from .given_forces import GivenForces
 from .initial.beginning import Beginning
@@ -284,7 +284,7 @@ class Model:
             remarks.append(
                 f"the steps are computed on {self.device}; build Tailrace with -DTAILRACE_GPU=CUDA for a GPU"
             )
-        remarks += settles_through(self.case)
+        remarks += settles_through(self.case) + counts_walls_twice(self.case)
         return [*remarks, *first_step.concerns(self.case, self.grid, state)]
 
     def _extremes(self, values: NDArray[Any]) -> tuple[float, float]:

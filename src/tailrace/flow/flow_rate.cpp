@@ -11,16 +11,18 @@ namespace tailrace::flow {
 using namespace grid;
 
 namespace {
-/// Weights of nodes in the mean velocity. Where y is stretched they are Xcompact3D's, but for ends, which count by
-/// half: there its velocity is zero.
+/// Weights of nodes in the mean velocity. Where y is stretched they are Xcompact3D's, which count walls as a whole;
+/// ends that are free to slip, which its channels do not have, count by half.
 std::vector<double> mean_weights(const Grid &grid, int d) {
   std::vector<double> weights = grid.metric(d);
   for (double &weight : weights)
     weight = 1 / weight;
   if (weights.empty())
     weights = grid.weights(d);
-  else if (!grid.periodic(d))
-    weights.front() /= 2, weights.back() /= 2;
+  else {
+    weights.front() /= grid.boundaries[d].lower == Boundary::free_slip ? 2 : 1;
+    weights.back() /= grid.boundaries[d].upper == Boundary::free_slip ? 2 : 1;
+  }
   for (double &weight : weights)
     weight *= grid.spacing(d) / grid.lengths[d];
   return weights;

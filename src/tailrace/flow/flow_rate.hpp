@@ -16,8 +16,8 @@ struct FlowRate {
   double velocity;
 };
 
-/// The mean of a component of the velocity over the box, with Xcompact3D's weights, and halves at ends. The field lives
-/// in X pencils. Collective.
+/// The mean of a component of the velocity over the box, with Xcompact3D's weights: where y is stretched walls count as
+/// a whole. The field lives in X pencils. Collective.
 template <class T>
 double mean_velocity(const grid::Grid &grid, const grid::Decomposition &nodes, const grid::Field<T> &component);
 /// The same, of sums of `row_weights` times the values of a row, by the numbers of the row in y and z on this rank.

@@ -67,3 +67,14 @@ def test_the_cfl_number_is_that_of_the_step_of_its_row():
     rows = run(moving(0.0, 2.0, reynolds=50.0, push=0.02, output=output), lambda y: y + 0.5 * y * (2 - y))
     assert {round(dt, 3) for dt in rows["dt"][1:]} == {0.02, 0.01}
     np.testing.assert_allclose(rows["cfl"], 2.0 / (1.0 / 8) * rows["dt"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("upper", "told"), [(0.0, 0), (1.0, 1)])
+def test_a_flow_rate_between_walls_that_move_is_not_that_of_the_box(upper, told):
+    """Where y is stretched, walls count as a whole, as in Xcompact3D."""
+    case = moving(0.0, upper, reynolds=50.0, push=0.0)
+    document = case.model_dump(exclude_none=True)
+    document["grid"] |= {"stretching": "walls", "beta": 0.4}
+    document["forcing"] = {"flow_rate": 0.5}
+    model = tr.Model(tr.Case(**document), MPI.COMM_SELF, flow=lambda x, y, z: (0.5 * y + 0 * (x + z), 0 * y, 0 * z))
+    assert sum("counts nodes of walls as a whole" in line for line in model.concerns()) == told

@@ -136,6 +136,9 @@ def test_an_error_switches_one_script_off(run, tmp_path):
 
 UNLIKE = """
 import numpy as np
+from tblib import pickling_support
+
+pickling_support.install()  # as Dask does: errors are sent with their causes, which not all can be
 
 def analyse(step, kind="numbers", last=3):
     late = step.index > last
