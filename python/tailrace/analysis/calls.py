@@ -51,11 +51,11 @@ def call_together(
     except (Exception, SystemExit) as caught:  # the user's code: whatever it raises is their message
         error = failure(label, path, caught, where)
         error.__cause__ = caught
-    _meet(comm, error, signature, f"{label} failed {where}")
+    _meet(comm, error, signature, label, where)
     return result
 
 
-def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], what: str) -> None:
+def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], label: str, where: str) -> None:
     """Wait for the others; raise if a rank failed, or if the results of the ranks differ."""
     from mpi4py import MPI
 
@@ -64,7 +64,7 @@ def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], wha
     worst = np.empty_like(found)
     request = comm.Iallreduce(found, worst, op=MPI.MAX)
     if error is None:
-        _wait(comm, request, what)
+        _wait(comm, request, f"{label} has returned {where}")
     else:
         wait_for_others(comm, request, str(error))
     if worst[0]:
@@ -73,13 +73,14 @@ def _meet(comm: MPI.Comm, error: AnalysisError | None, signature: list[str], wha
     if worst[1] != -worst[2]:
         told: list[list[str]] = comm.allgather(signature)
         other = next(rank for rank, names in enumerate(told) if names != told[0])
+        said = [", ".join(names) or "nothing" for names in (told[0], told[other])]
         raise AnalysisError(
-            f"{what}: the ranks returned different things: rank 0 {', '.join(told[0]) or 'nothing'}; rank {other} "
-            f"{', '.join(told[other]) or 'nothing'}. Every rank must return the same names in the same order"
+            f"{label} failed {where}: the ranks returned different things: rank 0 {said[0]}; rank {other} {said[1]}. "
+            "Every rank must return the same names in the same order"
         )
 
 
-def _wait(comm: MPI.Comm, request: MPI.Request, what: str) -> None:
+def _wait(comm: MPI.Comm, request: MPI.Request, done: str) -> None:
     """Wait as long as it takes; some ranks say so, since the others may wait for them in a collective call."""
     began, told = clock.monotonic(), False
     while not request.Test():
@@ -88,7 +89,6 @@ def _wait(comm: MPI.Comm, request: MPI.Request, what: str) -> None:
         if waited > PATIENCE and not told:
             told = True
             if comm.rank < _TELLERS:
-                done = what.replace(" failed ", " has returned ", 1)
                 why = "they compute, or wait for this rank in a collective call (tr.mean, step['ux']) that it left out"
                 text = f"warning: {done} on rank {comm.rank}, and not on others within {PATIENCE:g} s: {why}"
                 print(message(text), file=sys.stderr, flush=True)
@@ -118,7 +118,7 @@ def differing(comm: MPI.Comm, values: Mapping[str, Sequence[float]]) -> list[str
     if comm.size == 1 or not values:
         return []
     own = np.concatenate([np.asarray(one, np.float64) for one in values.values()])
-    # A number that is none, or infinite, is one only on the ranks where it is.
+    # Values that are not finite are compared by their kind.
     kinds = np.concatenate([np.isnan(own), np.isposinf(own), np.isneginf(own)]).astype(np.float64)
     plain = np.concatenate([np.where(np.isfinite(own), own, 0.0), kinds])
     ends = np.empty(2 * plain.size)

@@ -11,7 +11,7 @@ from tailrace.text import message
 from . import state
 from .calls import call_together, differing
 from .errors import AnalysisError
-from .results import ScriptResults, sort
+from .script_results import ScriptResults, sort
 
 if TYPE_CHECKING:
     from mpi4py import MPI

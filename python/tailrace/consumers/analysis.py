@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from tailrace.analysis import state
 from tailrace.analysis.errors import AnalysisError
-from tailrace.analysis.results import ResultSink, ScriptResults
+from tailrace.analysis.results import ResultSink
 from tailrace.analysis.script import Script, load
+from tailrace.analysis.script_results import ScriptResults
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.case.document import ConfigError
 from tailrace.core import InputError

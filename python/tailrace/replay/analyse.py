@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tailrace.analysis.earlier_results import EarlierResults
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.ownership import check_results
-from tailrace.analysis.results import ResultSink, ScriptResults, last_result
+from tailrace.analysis.results import ResultSink, last_result
 from tailrace.analysis.script import Script, load
+from tailrace.analysis.script_results import ScriptResults
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.consumers.analysis import Analysis, OnError
 from tailrace.core import InputError, keep_freed_memory

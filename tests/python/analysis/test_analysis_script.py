@@ -10,8 +10,8 @@ from mpi4py import MPI
 import tailrace as tr
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.pictures import pictures
-from tailrace.analysis.results import sort
 from tailrace.analysis.script import load
+from tailrace.analysis.script_results import sort
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.case.scripts import check_analysis, ready_made
 from tailrace.replay.analyse import load_scripts

@@ -20,8 +20,9 @@ from tailrace.analysis.earlier_results import EarlierResults
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.ownership import Claim
 from tailrace.analysis.pictures import is_ours, maker, pictures
-from tailrace.analysis.results import ResultSink, ScriptResults, _plan_of, last_result, sort
+from tailrace.analysis.results import ResultSink, _plan_of, last_result
 from tailrace.analysis.script import load
+from tailrace.analysis.script_results import ScriptResults, sort
 from tailrace.core import FileLock, InputError, IoError
 from tailrace.io import series
 from tailrace.io.time_series import read_time_series

@@ -16,8 +16,8 @@ import tailrace as tr
 from tailrace.analysis import calls
 from tailrace.analysis.calls import call_together, wait_for_others
 from tailrace.analysis.errors import AnalysisError, failure
-from tailrace.analysis.results import ScriptResults
 from tailrace.analysis.script import load
+from tailrace.analysis.script_results import ScriptResults
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.steps.step import Step
 

@@ -15,7 +15,8 @@ import tailrace as tr
 from tailrace.analysis.earlier_results import EarlierResults, check_free, of_analysis, refusal
 from tailrace.analysis.errors import AnalysisError
 from tailrace.analysis.ownership import check_results
-from tailrace.analysis.results import ResultSink, ScriptResults, last_result, sort
+from tailrace.analysis.results import ResultSink, last_result
+from tailrace.analysis.script_results import ScriptResults, sort
 from tailrace.core import FileLock, InputError, IoError
 from tailrace.files.set_aside import SetAside, record_of
 from tailrace.io import series
