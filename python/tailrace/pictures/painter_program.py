@@ -22,6 +22,8 @@ import numpy as np
 # VTK crashes if it must use a missing library, so the libraries are tried first.
 _WINDOWS = {"vtkEGLRenderWindow": "libEGL.so.1", "vtkOSOpenGLRenderWindow": "libOSMesa.so.8"}
 
+_GL_BLEND = 0x0BE2  # OpenGL's number of a state
+
 
 class MissingError(RuntimeError):
     """VTK, or what it needs to draw, is not there."""
@@ -87,11 +89,19 @@ class Canvas:
         self._window.SetMultiSamples(0)  # samples at edges would mix colours of different depths
         self._window.AddRenderer(self._renderer)
         self._renderer.GetCullers().RemoveAllItems()  # all is seen, and they look at each triangle
+        self._renderer.AddObserver("StartEvent", self._blend)
+        self._is_opaque = True
         _light(self._renderer)
+
+    def _blend(self, *_: Any) -> None:
+        """VTK mixes the colours of each pixel with what is behind it, also where nothing shows through."""
+        if self._is_opaque:
+            self._window.GetState().vtkglDisable(_GL_BLEND)
 
     def draw(self, request: dict[str, Any]) -> None:
         """Draw one picture, and write its colours and depths."""
         self._renderer.RemoveAllViewProps()
+        self._is_opaque = not any(layer["kind"] == "volume" for layer in request["layers"])
         clear = request["background"] is None
         self._renderer.SetBackground(*(request["background"] or (0, 0, 0)))
         self._renderer.SetBackgroundAlpha(0.0 if clear else 1.0)
