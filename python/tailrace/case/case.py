@@ -384,6 +384,9 @@ def _misfits(case: Case) -> Iterator[Problem]:
         names.add(scalar.name)
     if case.numerics.implicit_y:
         found += _no_implicit_y(case)
+    if case.body is not None and case.body.box is not None and case.forcing.band is not None:
+        reason = "a force on a body is not measured where forcing.band is another force in each step; leave one out"
+        found.append(("body.box", reason))
     words = {word for ends in grid.ends for word in ends}
     if case.case.flow == TAYLOR_GREEN and words - {"periodic", "free-slip"}:
         unlike = "has no walls or inflows; give your own, as 'file.py:function', or 'uniform' where a program sets it"

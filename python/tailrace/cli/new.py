@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -30,13 +31,15 @@ def new(
     path = path or Path(f"{name}.toml")
     files = {path: templates.case_of(name)}
     files |= {path.with_name(file): text for file, text in templates.files_of(name).items()}
-    files = {file: text.replace(f"{name}.toml", path.name) for file, text in files.items()}
+    if path.is_dir():
+        fail(f"{path} is a directory, and --path the case to write: for example --path {path / f'{name}.toml'}")
+    files = {file: text.replace(f"{name}.toml", shlex.quote(path.name)) for file, text in files.items()}
     _write(files)
     print(f"wrote {' and '.join(map(str, files))}; next:")
     for file in list(files)[1:]:
         print(f"  edit {file}")
     where = "" if path.parent == Path() else "   # results lie where you run it"
-    print(f"  tailrace run {path} -n 2{where}")
+    print(f"  tailrace run {shlex.quote(str(path))} -n 2{where}")
     print("  tailrace live .   # meanwhile, in another terminal: watch it in a browser; run --live shows more")
     print("  tailrace plot time_series.csv")
 

@@ -89,6 +89,15 @@ WRONG = [
     ({"forcing.coriolis_until": 0.0, "forcing.coriolis": [0.0, 0.0, 1.0]}, "forcing.coriolis_until: must be greater"),
     ({"forcing.linear": "0.1"}, "forcing.linear: must be a number"),
     ({"forcing.rate": 0.1}, "did you mean forcing.flow_rate?"),
+    (
+        {
+            "grid.boundaries": ["periodic"] * 3,
+            "case.flow": "taylor-green",
+            "body": {"shape": "cylinder", "centre": [2.0, 1.0], "radius": 0.4, "box": ["all"] * 3},
+            "forcing.band": {"k_min": 1.6, "k_max": 4.0, "power": 0.1},
+        },
+        "body.box: a force on a body is not measured where forcing.band is another force in each step",
+    ),
     ({"scalar": {"name": "phi"}}, "write [[scalar]], with double brackets"),
     ({"scalar": [{"name": "ux"}]}, "scalar[0] ('ux').name: 'ux' is taken; choose another name"),
     ({"scalar": [{"name": "a"}, {"name": "a"}]}, "scalar[1] ('a').name: 'a' is taken by another scalar"),

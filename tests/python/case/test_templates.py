@@ -47,3 +47,15 @@ def test_comments_name_the_file_that_was_written(tmp_path, tailrace):
     tailrace(tmp_path, "new", "channel", "--path", "mine.toml")
     assert "tailrace run mine.toml" in (tmp_path / "mine.toml").read_text()
     assert "channel.toml" not in (tmp_path / "mine.toml").read_text() + (tmp_path / "channel_flow.py").read_text()
+
+
+def test_what_it_says_can_be_pasted(tmp_path, tailrace):
+    said = tailrace(tmp_path, "new", "tgv", "--path", "my case.toml").out
+    assert "tailrace run 'my case.toml' -n 2" in said
+    assert "tailrace run 'my case.toml'" in (tmp_path / "my case.toml").read_text()
+
+
+def test_a_directory_is_no_case(tmp_path, tailrace):
+    (tmp_path / "runs").mkdir()
+    said = tailrace(tmp_path, "new", "tgv", "--path", "runs", code=2).text
+    assert "runs is a directory, and --path the case to write: for example --path runs/tgv.toml" in said
