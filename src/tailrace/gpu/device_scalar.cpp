@@ -19,16 +19,16 @@ template <class T> struct Transport {
     const PaddedLine<T, rows> velocity = lines[0], phi = lines[1];
     fill_ghosts([&](int g) { fill_ghost<T>(phi, points, sides, Parity::even, false, g); });
     Warp::sync();
-    PerLane<LaneRows<T, rows>> sum, x;
-    solve<T, Operation::first_derivative>(*gradient, phi, sum);
-    solve<T, Operation::second_derivative>(*diffusion, phi, x);
+    PerLane<LaneRows<T, rows>> x; // two of them do not fit into the registers where lines are long
+    solve<T, Operation::first_derivative>(*gradient, phi, x);
     Warp::each([&](int lane) {
       TAILRACE_UNROLL
       for (int j = 0; j < rows; ++j)
         if (const int at = lane * rows + j; at < points)
-          sum[lane].row[j] = sum[lane].row[j] * (velocity[at] + shift[at]) + x[lane].row[j];
+          velocity[at] = x[lane].row[j] * (velocity[at] + shift[at]);
     });
-    put(sum, velocity, points);
+    solve<T, Operation::second_derivative>(*diffusion, phi, x);
+    put<true>(x, velocity, points);
   }
 };
 
