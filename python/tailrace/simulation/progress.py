@@ -209,7 +209,7 @@ def busy_processors(waited: float, total: float) -> str:
     if total < _SHORT or waited < _MUCH * total:
         return ""
     return (
-        f"note: a rank waited {_share(waited, total)} of the time for a processor, and the others for it: "
+        f"note: a rank waited {_share(min(waited, total), total)} of the time for a processor, and the others for it: "
         "other programs ran here, as those that draw pictures, or more ranks than cores; without them the run is faster"
     )
 

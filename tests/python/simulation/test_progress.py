@@ -201,7 +201,14 @@ def test_two_states_of_late_give_the_speed():
 
 @pytest.mark.parametrize(
     ("waited", "total", "said"),
-    [(1.0, 5.0, "20.0%"), (3.0, 4.99, ""), (0.99, 5.0, ""), (0.1, 1.0, ""), (9.0, 10.0, "90.0%")],
+    [
+        (1.0, 5.0, "20.0%"),
+        (3.0, 4.99, ""),
+        (0.99, 5.0, ""),
+        (0.1, 1.0, ""),
+        (9.0, 10.0, "90.0%"),
+        (5.02, 5.0, "100.0%"),
+    ],
 )
 def test_a_run_that_waited_for_processors_says_so(waited, total, said):
     found = busy_processors(waited, total)
