@@ -99,7 +99,7 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 # Links lead to files of the repository, so that a plain view of it can follow them. The site has pages of these.
 PAGES = {
     "CHANGELOG.md": "/changelog.md",
-    "python/tailrace/case/sections.py": "/reference/generated/case.md",
+    "python/tailrace/case/sections": "/reference/generated/case.md",
     "python/tailrace/cli/main.py": "/reference/generated/command.md",
     "src/tailrace/c_api/fortran": "/reference/generated/fortran.md",
     **{f"src/{header}": cpp_reference.page_of(header) for header in cpp_reference.public_headers(ROOT / "src")},

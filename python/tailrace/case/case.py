@@ -24,7 +24,6 @@ from tailrace.notebook import card
 from . import places, scripts
 from .arguments import hint
 from .captions import caption
-from .catalyst_section import CatalystSection
 from .device import not_on_device
 from .document import (
     ConfigError,
@@ -37,24 +36,24 @@ from .document import (
     plain_values,
     read_toml,
 )
-from .flow_sections import BodySection, BoundarySection, ForcingSection, GridSection, ScalarSection, Section
-from .picture_section import PictureSection
 from .random_flow import problems_of
 from .region import nodes_of, notes_of, region_of
-from .sections import (
-    READY_FLOWS,
-    TAYLOR_GREEN,
-    AnalysisSection,
-    CaseSection,
-    CheckpointSection,
-    DiagnosticsSection,
-    NumericsSection,
-    OutputSection,
-    ParallelSection,
-    ParametersSection,
-    Rhythm,
-    TimeSection,
-)
+from .sections.analysis_section import AnalysisSection
+from .sections.body_section import BodySection
+from .sections.boundary_section import BoundarySection
+from .sections.case_section import READY_FLOWS, TAYLOR_GREEN, CaseSection
+from .sections.catalyst_section import CatalystSection
+from .sections.forcing_section import ForcingSection
+from .sections.grid_section import GridSection
+from .sections.numerics_section import NumericsSection, ParallelSection
+from .sections.output_section import OutputSection
+from .sections.parameters_section import ParametersSection
+from .sections.picture_section import PictureSection
+from .sections.recording_section import CheckpointSection, DiagnosticsSection
+from .sections.rhythm import Rhythm
+from .sections.scalar_section import ScalarSection
+from .sections.section import Section
+from .sections.time_section import TimeSection
 
 __all__ = ["Case", "ConfigError", "case_from_document", "load_case"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .flow_sections import GridSection
-    from .sections import NumericsSection
+    from .sections.grid_section import GridSection
+    from .sections.numerics_section import NumericsSection
 
 _LONGEST = 1056  # nodes in a direction: 32 lanes of 33 rows
 

@@ -32,9 +32,9 @@ from tailrace.io.engines import ENGINES, default_path
 from tailrace.io.names import result_names
 
 if TYPE_CHECKING:
-    from .catalyst_section import CatalystSection
-    from .picture_section import PictureSection
-    from .sections import OutputSection
+    from .sections.catalyst_section import CatalystSection
+    from .sections.output_section import OutputSection
+    from .sections.picture_section import PictureSection
 
 # Files that an engine, or the checkpoints, keep in their directory, whatever else may lie there.
 _OWN = re.compile(r"(series|snapshot-\d+)\.(jsonl|xdmf)(\.\w+)?|step-\d{8,}.*|.*-\d+(\.\d+)?\.bin|hints\.tmp")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from .document import Problem
 
 if TYPE_CHECKING:
-    from .flow_sections import GridSection
-    from .sections import CaseSection
+    from .sections.case_section import CaseSection
+    from .sections.grid_section import GridSection
 
 MOST_SHELLS = 64  # the amplitudes of all modes are on every rank: 50 MB at that number
 _END = 4.0  # times k0: where its energy per wave number is 2e-11 of the largest

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from .output_place import nearest_node
+from .sections.output_place import nearest_node
 
 if TYPE_CHECKING:
     from tailrace.grids import UniformGrid
     from tailrace.io.placement import Region
 
-    from .flow_sections import GridSection
-    from .sections import OutputSection
+    from .sections.grid_section import GridSection
+    from .sections.output_section import OutputSection
 
 
 def nodes_of(section: GridSection) -> UniformGrid:

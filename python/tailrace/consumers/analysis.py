@@ -21,7 +21,7 @@ from .consumer import Consumer
 
 if TYPE_CHECKING:
     from tailrace.case.schedule import Schedule
-    from tailrace.case.sections import AnalysisSection
+    from tailrace.case.sections.analysis_section import AnalysisSection
     from tailrace.flow.checkpoint import OpenCheckpoint, Packed
     from tailrace.steps.step import Step
 

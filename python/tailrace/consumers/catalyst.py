@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace.case.catalyst_section import VELOCITY
+from tailrace.case.sections.catalyst_section import VELOCITY
 from tailrace.catalyst.executions import Executions
 from tailrace.catalyst.packages import CatalystError
 from tailrace.catalyst.pipeline import Pipeline
@@ -23,8 +23,8 @@ from .user_functions import UserFunctions
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace.case.catalyst_section import CatalystSection
     from tailrace.case.schedule import Schedule
+    from tailrace.case.sections.catalyst_section import CatalystSection
     from tailrace.fields.field import Field
     from tailrace.fields.vector import Vector
     from tailrace.steps.step import Step

@@ -13,7 +13,7 @@ from .consumer import Consumer
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from tailrace.case.sections import CheckpointSection
+    from tailrace.case.sections.recording_section import CheckpointSection
     from tailrace.flow.checkpointed_model import CheckpointedModel
     from tailrace.steps.step import Step
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from mpi4py import MPI
 
-    from tailrace.case.sections import OutputSection, TimeSection
+    from tailrace.case.sections.output_section import OutputSection
+    from tailrace.case.sections.time_section import TimeSection
     from tailrace.steps.step import Step
 
     from .opening import Opening

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from numpy.typing import NDArray
 
-    from tailrace.case.picture_section import LayerSection, PictureSection
     from tailrace.case.schedule import Schedule
+    from tailrace.case.sections.picture_section import LayerSection, PictureSection
     from tailrace.flow.checkpoint import OpenCheckpoint, Packed
     from tailrace.steps.step import Step
 

@@ -13,7 +13,7 @@ from .initial.values import coordinates
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tailrace.case.flow_sections import BandSection
+    from tailrace.case.sections.forcing_section import BandSection
     from tailrace.core import Grid
 
 

@@ -10,7 +10,8 @@ from .body import Cylinder, Shape, Sphere
 
 if TYPE_CHECKING:
     from tailrace.case.case import Case
-    from tailrace.case.flow_sections import GridSection, ScalarSection
+    from tailrace.case.sections.grid_section import GridSection
+    from tailrace.case.sections.scalar_section import ScalarSection
 
 _KINDS = {"deposit": "no-flux", "outflow": "convected", "free": "free"}  # of ends where the schemes are Dirichlet ones
 

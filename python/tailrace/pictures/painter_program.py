@@ -77,6 +77,7 @@ class Canvas:
             import vtkmodules.vtkRenderingFreeType
             import vtkmodules.vtkRenderingOpenGL2
             import vtkmodules.vtkRenderingVolumeOpenGL2  # noqa: F401 # they register the renderers
+            from vtkmodules.vtkCommonCore import vtkCommand
             from vtkmodules.vtkRenderingCore import vtkRenderer, vtkRenderWindow
         except ImportError as error:
             raise MissingError(
@@ -89,14 +90,14 @@ class Canvas:
         self._window.SetMultiSamples(0)  # samples at edges would mix colours of different depths
         self._window.AddRenderer(self._renderer)
         self._renderer.GetCullers().RemoveAllItems()  # all is seen, and they look at each triangle
-        self._renderer.AddObserver("StartEvent", self._blend)
+        self._renderer.AddObserver(vtkCommand.StartEvent, self._blend)
         self._is_opaque = True
         _light(self._renderer)
 
     def _blend(self, *_: Any) -> None:
         """VTK mixes the colours of each pixel with what is behind it, also where nothing shows through."""
         if self._is_opaque:
-            self._window.GetState().vtkglDisable(_GL_BLEND)
+            self._window.GetState().vtkglDisable(_GL_BLEND)  # type: ignore[attr-defined] # it is one of OpenGL
 
     def draw(self, request: dict[str, Any]) -> None:
         """Draw one picture, and write its colours and depths."""

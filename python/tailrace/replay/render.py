@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationError
 
 from tailrace.case.captions import caption
-from tailrace.case.catalyst_section import CatalystSection
 from tailrace.case.document import ConfigError, explain, read_toml
-from tailrace.case.flow_sections import Section
-from tailrace.case.picture_section import PictureSection
 from tailrace.case.schedule import Schedule
 from tailrace.case.scripts import load_function
-from tailrace.case.sections import Rhythm
+from tailrace.case.sections.catalyst_section import CatalystSection
+from tailrace.case.sections.picture_section import PictureSection
+from tailrace.case.sections.rhythm import Rhythm
+from tailrace.case.sections.section import Section
 from tailrace.catalyst.executions import made_by
 from tailrace.consumers.catalyst import Catalyst
 from tailrace.consumers.picture import Picture

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from tailrace.case.case import Case
-    from tailrace.case.picture_section import PictureSection
+    from tailrace.case.sections.picture_section import PictureSection
 
 
 def of_run(case: Case, store: CheckpointStore) -> list[ExistingResult]:

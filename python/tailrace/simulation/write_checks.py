@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tailrace.case.case import Case
     from tailrace.case.places import Place
-    from tailrace.case.sections import OutputSection
+    from tailrace.case.sections.output_section import OutputSection
     from tailrace.flow.checkpoint import OpenCheckpoint
 
 _MOST_NAMED = 4  # files in a message

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from tailrace.case.document import ConfigError, explain, read_toml
-from tailrace.case.flow_sections import Section
+from tailrace.case.sections.section import Section
 from tailrace.case.values import Length, Points, Real, Text, Triple
 from tailrace.core import Grid, InputError
 from tailrace.grids import UniformGrid

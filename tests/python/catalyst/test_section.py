@@ -12,8 +12,8 @@ import tailrace as tr
 from helpers.harness import mpi_run
 from helpers.harness.as_click import invoke
 from helpers.inputs import cases
-from tailrace.case import catalyst_section
-from tailrace.case.catalyst_section import CatalystSection
+from tailrace.case.sections import catalyst_section
+from tailrace.case.sections.catalyst_section import CatalystSection
 from tailrace.catalyst.executions import Executions, made_by
 from tailrace.catalyst.packages import packages
 from tailrace.core import InputError

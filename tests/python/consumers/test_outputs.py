@@ -11,7 +11,7 @@ import pytest
 from mpi4py import MPI
 
 import tailrace as tr
-from tailrace.case.sections import OutputSection
+from tailrace.case.sections.output_section import OutputSection
 from tailrace.consumers import output as outputs
 from tailrace.consumers.output import Output
 from tailrace.core import IoError

@@ -48,9 +48,9 @@ def test_the_consumer_of_the_page_sees_the_steps_of_a_run(tmp_path):
     shutil.copy(Path(_core.__file__), package)
     shutil.copy(Path(_core.__file__).with_name("libtailrace.so"), package)
     section, field, consumer, line = (block.text for block in snippets.read(PAGE).shown())
-    with (package / "case/sections.py").open("a") as file:
-        file.write("\n\n" + section)
-    insert(package / "case/case.py", "from .sections import (", "from .sections import ExtremesSection\n")
+    (package / "case/sections/extremes_section.py").write_text(section)
+    known = "from .sections.forcing_section import"
+    insert(package / "case/case.py", known, "from .sections.extremes_section import ExtremesSection\n")
     insert(
         package / "case/case.py", "    analysis: list[AnalysisSection]", "    " + field.split("\n", 1)[1].strip() + "\n"
     )

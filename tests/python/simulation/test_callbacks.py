@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from tailrace.analysis.errors import AnalysisError
 from tailrace.case.schedule import Schedule
-from tailrace.case.sections import CheckpointSection
+from tailrace.case.sections.recording_section import CheckpointSection
 from tailrace.consumers import checkpoint as checkpoint_rhythm
 from tailrace.consumers.checkpoint import CheckpointSchedule
 from tailrace.core import InputError

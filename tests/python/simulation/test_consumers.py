@@ -15,7 +15,7 @@ from tailrace.analysis.script import load
 from tailrace.analysis.script_runner import ScriptRunner
 from tailrace.case.case import case_from_document
 from tailrace.case.document import ConfigError
-from tailrace.case.sections import OutputSection
+from tailrace.case.sections.output_section import OutputSection
 from tailrace.consumers.analysis import Analysis
 from tailrace.consumers.analysis import _load as load_script
 from tailrace.consumers.consumer import Consumer

@@ -47,7 +47,7 @@ def with_stream(
     :param every: number of steps between two outputs; None means the interval of the time series.
     :param interface: the network interface of the stream; None means that of the name of the host.
     """
-    from tailrace.case.sections import OutputSection
+    from tailrace.case.sections.output_section import OutputSection
 
     taken = {output.name for output in case.output}
     name = next(name for name in (f"beside{number or ''}" for number in range(len(taken) + 1)) if name not in taken)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tailrace.case.case import Case
-    from tailrace.case.flow_sections import ScalarSection
     from tailrace.case.scripts import Velocity
+    from tailrace.case.sections.scalar_section import ScalarSection
     from tailrace.core import Flow32, Flow64, Grid
 
     InitialFlow = Velocity | Sequence[NDArray[Any]] | Vector | Step

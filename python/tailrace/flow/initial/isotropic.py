@@ -23,8 +23,8 @@ from .window import Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tailrace.case.flow_sections import GridSection
-    from tailrace.case.sections import FlowParameters
+    from tailrace.case.sections.case_section import FlowParameters
+    from tailrace.case.sections.grid_section import GridSection
 
     Array = NDArray[np.float64]
 

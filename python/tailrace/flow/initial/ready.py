@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.case.scripts import Velocity
-from tailrace.case.sections import ISOTROPIC, TAYLOR_GREEN, XCOMPACT3D
+from tailrace.case.sections.case_section import ISOTROPIC, TAYLOR_GREEN, XCOMPACT3D
 from tailrace.core import Grid
 
 from .isotropic import isotropic
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tailrace.case.case import Case
-    from tailrace.case.flow_sections import ScalarSection
+    from tailrace.case.sections.scalar_section import ScalarSection
 
 
 def ready_made(case: Case, grid: Grid) -> Velocity:

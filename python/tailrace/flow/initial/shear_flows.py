@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.case.scripts import Velocity
-from tailrace.case.sections import CHANNEL, MIXING_LAYER, FlowParameters
+from tailrace.case.sections.case_section import CHANNEL, MIXING_LAYER, FlowParameters
 from tailrace.core import Grid
 
 if TYPE_CHECKING:

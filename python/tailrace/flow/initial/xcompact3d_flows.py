@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailrace.case.scripts import Velocity
-from tailrace.case.sections import MIXING_LAYER, TAYLOR_GREEN, FlowParameters
+from tailrace.case.sections.case_section import MIXING_LAYER, TAYLOR_GREEN, FlowParameters
 from tailrace.core import Grid
 
 from .shear_flows import noise_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tailrace.case.document import ConfigError
-from tailrace.case.flow_sections import ScalarSection
-from tailrace.case.sections import CaseSection
+from tailrace.case.sections.case_section import CaseSection
+from tailrace.case.sections.scalar_section import ScalarSection
 from tailrace.case.xcompact3d.input import read_input
 
 CYLINDER, CURRENT, CHANNEL, VORTEX, MIXING = 5, 1, 3, 2, 7

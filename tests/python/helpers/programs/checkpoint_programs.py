@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from tailrace.case.sections import CheckpointSection
+from tailrace.case.sections.recording_section import CheckpointSection
 from tailrace.consumers import checkpoint as checkpoint_rhythm
 from tailrace.flow import checkpoint
 from tailrace.flow.checkpoint import CheckpointStore, State

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .flow_sections import Section
-from .values import Real, parse_length
+from ..values import Real, parse_length
+from .section import Section
 
 if TYPE_CHECKING:
     from tailrace.grids import UniformGrid

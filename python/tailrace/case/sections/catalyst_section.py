@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from ..files.regular import open_regular
-from ..io.names import COMPONENTS, FIELDS
-from .flow_sections import directory_of
+from ...files.regular import open_regular
+from ...io.names import COMPONENTS, FIELDS
+from ..values import Name, Text
+from .analysis_section import ScriptSection
 from .picture_section import DERIVED, check_quantity
-from .sections import ScriptSection
-from .values import Name, Text
+from .section import directory_of
 
 VELOCITY = "velocity"  # the name of the vector, as in files that ParaView opens
 SOURCE = "grid"

@@ -8,13 +8,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from ..expression import names_in
-from ..io.names import FIELDS
-from .flow_sections import Section, directory_of
+from ...expression import names_in
+from ...io.names import FIELDS
+from ..scripts import check_function
+from ..values import Flag, Name, Pair, Real, Text, Triple, View, Whole
 from .output_place import AtSection
-from .scripts import check_function
-from .sections import Rhythm
-from .values import Flag, Name, Pair, Real, Text, Triple, View, Whole
+from .rhythm import Rhythm
+from .section import Section, directory_of
 
 Pixels = Annotated[Whole, Field(ge=64, le=7680, multiple_of=2)]
 DERIVED = ("lambda2", "divergence")
