@@ -55,23 +55,61 @@ class XdmfDataset(PartsDataset):
         self._known: dict[str, Hdf5Contents | None] = {}  # of each HDF5 file; None: it cannot be read
         self._values: dict[str, Hdf5Values] = {}
         self._recent: list[Hdf5Values] = []
-        grids = [grid for grid in parse_xml(path, _MOST).iter("Grid") if grid.find("Grid") is None]
+        grids = self._grids(path, parse_xml(path, _MOST))
         made: dict[float, LayoutMaker] = {}
-        for number, grid in enumerate(grids):
-            self._add(made.setdefault(_time(path, grid, number), LayoutMaker()), grid)
+        for number, (grid, time) in enumerate(grids):
+            self._add(made.setdefault(float(number) if time is None else time, LayoutMaker()), grid)
         if not any(one.parts for one in made.values()):
             raise IoError(f"{path}: names no array that can be read{': ' + self.left_out[0] if self.left_out else ''}")
         self.steps = [(number, time) for number, time in enumerate(sorted(made))]
         self._set_layouts([made[time].layout() for _, time in self.steps])
-        self.timed = all(grid.find("Time") is not None for grid in grids)
+        self.timed = all(time is not None for _, time in grids)
         if not self.timed:
             self.notes.append("grids without a time: their positions stand for the times")
-        self._set_grid(grids[0])
+        self._set_grid(grids[0][0])
         self.files = [str(path), *sorted(name for name, one in self._known.items() if one is not None)]
         self.notes += list(dict.fromkeys(note for one in made.values() for note in one.notes))
         self._known = {}
 
     # ---- what it describes -------------------------------------------------------------------------------------------
+    def _grids(self, path: Path, root: Element) -> list[tuple[Element, float | None]]:
+        """The grids that have arrays, in the order of the file, each with its time or that of a grid around it."""
+        found: list[tuple[Element, float | None]] = []
+        waiting: list[tuple[Element, float | None]] = [(root, None)]
+        while waiting:
+            element, around = waiting.pop()
+            inner = [one for one in element if one.tag in ("Domain", "Grid")]
+            told = self._times(path, element, len(inner) or 1)
+            if inner:
+                times: list[float | None] = [*told] or [around] * len(inner)
+                waiting += reversed(list(zip(inner, times, strict=True)))
+            elif element.tag == "Grid":
+                found.append((element, told[0] if told else around))
+        return found
+
+    def _times(self, path: Path, grid: Element, count: int) -> list[float]:
+        """What a grid tells of the times of the `count` grids in it; nothing where it does not."""
+        told = grid.find("Time")
+        if told is None or (kind := told.get("TimeType", "Single")) == "Range":
+            return []
+        item = told.find("DataItem")
+        if item is None or kind == "Single":
+            try:
+                return [float(told.get("Value", ""))] * count
+            except ValueError:
+                found = told.get("Value", "")[:40]
+                raise IoError(f"{path}: a <Time> has Value={found!r}; expected a number") from None
+        numbers = self._numbers(item)
+        if kind == "HyperSlab" and numbers is not None and numbers.size == 3:
+            return [float(numbers[0] + numbers[1] * at) for at in range(count)]
+        if kind != "List" or numbers is None or numbers.size != count:
+            some = "none" if numbers is None else numbers.size
+            raise IoError(
+                f"{path}: a <Time TimeType={kind[:20]!r}> has {some} numbers; expected a List with one for each of its "
+                f"{count} grids, or a HyperSlab of start, stride and count"
+            )
+        return [float(one) for one in numbers]
+
     def _add(self, made: LayoutMaker, grid: Element) -> None:
         topology = grid.find("Topology")
         kind = "" if topology is None else (topology.get("TopologyType") or topology.get("Type") or "").lower()
@@ -187,16 +225,6 @@ class XdmfDataset(PartsDataset):
         for one in self._recent:
             one.close()
         self._recent = []
-
-
-def _time(path: Path, grid: Element, number: int) -> float:
-    told = grid.find("Time")
-    if told is None:
-        return float(number)
-    try:
-        return float(told.get("Value", ""))
-    except ValueError:
-        raise IoError(f"{path}: a <Time> has Value={told.get('Value', '')[:40]!r}; expected a number") from None
 
 
 def _place(item: Element) -> _Target | str:

@@ -92,6 +92,51 @@ def test_an_entry_of_an_array_over_all_steps(tmp_path):
         assert np.array_equal(series.to_xarray()["y"], along[1])
 
 
+@pytest.mark.parametrize(
+    ("told", "inner", "times"),
+    [
+        ('<Time TimeType="List"><DataItem Dimensions="2" Format="XML">0.5 0.75</DataItem></Time>', "", [0.5, 0.75]),
+        ('<Time TimeType="HyperSlab"><DataItem Dimensions="3">0.5 0.25 2</DataItem></Time>', "", [0.5, 0.75]),
+        ('<Time TimeType="List"><DataItem Format="HDF">s.h5:/grid/t</DataItem></Time>', "", [0.5, 0.75]),
+        ('<Time TimeType="List"><DataItem>5 7</DataItem></Time>', '<Time Value="2.5"/>', [2.5]),
+        ('<Time TimeType="Range"><DataItem>0 1</DataItem></Time>', "", [0.0, 1.0]),
+        ("", "", [0.0, 1.0]),
+    ],
+    ids=["list", "hyperslab", "in HDF5", "own", "range", "none"],
+)
+def test_times_of_a_collection(tmp_path, told, inner, times):
+    """Grids without a time have that which the collection around them tells; else their positions stand for it."""
+    path, _ = structured(tmp_path)
+    with h5py.File(tmp_path / "s.h5", "a") as file:
+        file["grid/t"] = [0.5, 0.75]
+    text = path.read_text().replace('<Time Value="0.0"/>', inner).replace('<Time Value="0.25"/>', inner)
+    path.write_text(text.replace('CollectionType="Temporal">', f'CollectionType="Temporal">{told}'))
+    with tr.open(path) as series:
+        assert list(series.times) == times
+        assert ("positions stand" in " ".join(series.notes)) is (times == [0.0, 1.0])
+        assert np.array_equal(series[-1].read("ux"), values(2, 4, 5, 6)[len(times) - 1])
+
+
+def test_parts_of_a_time(tmp_path):
+    """Grids in a spatial collection are of the time that the collection has."""
+    path, _ = structured(tmp_path)
+    text, about = path.read_text(), '<Grid GridType="Collection" CollectionType="Spatial">'
+    for time in ("0.0", "0.25"):
+        text = text.replace(f'<Grid><Time Value="{time}"/>', f'{about}<Time Value="{time}"/><Grid>')
+    path.write_text(text.replace("</Attribute></Grid>", "</Attribute></Grid></Grid>"))
+    with tr.open(path) as series:
+        assert list(series.times) == [0.0, 0.25]
+        assert np.array_equal(series[1].read("ux"), values(2, 4, 5, 6)[1])
+
+
+def test_a_list_of_other_length_is_an_error(tmp_path):
+    path, _ = structured(tmp_path)
+    told = '<Time TimeType="List"><DataItem>1 2 3</DataItem></Time>'
+    path.write_text(path.read_text().replace('CollectionType="Temporal">', f'CollectionType="Temporal">{told}'))
+    with pytest.raises(tr.IoError, match="has 3 numbers; expected a List with one for each of its 2 grids"):
+        tr.open(path)
+
+
 def test_our_own_files_for_paraview(tmp_path):
     grid = tr.UniformGrid((6, 5, 4), (1.0, 2.0, 3.0), (0.5, 0.25, 0.125))
     with tr.open(tmp_path / "run.h5", "w", grid=grid) as out:
