@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import h5py
 import numpy as np
@@ -21,11 +21,15 @@ _MOST = 1 << 20  # times
 # ---- time is a dimension ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Axis:
-    """The time of a file: its values, and the dimension of each array that is the time."""
+    """The time of a file: its values, and the dimension of each array that is the time.
+
+    :param others: arrays along another time, with the name of its dimension.
+    """
 
     name: str  # of the dataset with the values; "" if no dataset has them
     count: int
     of: dict[str, int]
+    others: dict[str, str] = field(default_factory=dict)
 
 
 def along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
@@ -46,17 +50,18 @@ def along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     rest = {
         name: one
         for name, one in contents.arrays.items()
-        if name not in along and name not in numbers and name != axis.name
+        if name not in along and name not in numbers and name not in axis.others and name != axis.name
     }
     steps = [_slice(at, float(values[at]), axis, along, rest) for at in range(axis.count)]
     for name, row in numbers.items():
         for step, value in zip(steps, row, strict=True):
             step.scalars[name.rsplit("/", 1)[-1]] = value
-    return Guess(steps, _said(contents, axis), notes=_units(contents, axis), times=axis.name, timed=bool(axis.name))
+    notes = [*_units(contents, axis), *(f"'{one}' is left out: {why}" for one, why in axis.others.items())]
+    return Guess(steps, _said(contents, axis), notes=notes, times=axis.name, timed=bool(axis.name))
 
 
 def _told(contents: Hdf5Contents) -> _Axis | None:
-    """The time by the labels and scales of dimensions: that of most arrays."""
+    """The time by the labels and scales of dimensions: that of most arrays, of two alike the one with more entries."""
     groups: dict[tuple[str, int], dict[str, int]] = {}
     for name, one in contents.arrays.items():
         for d, dimension in enumerate(one.dimensions):
@@ -65,8 +70,15 @@ def _told(contents: Hdf5Contents) -> _Axis | None:
                 break
     if not groups:
         return None
-    (name, count), found = max(groups.items(), key=lambda group: len(group[1]))
-    return _Axis(name, count, found)
+    (name, count), found = max(groups.items(), key=lambda group: (len(group[1]), group[0][1]))
+    others = {
+        each: f"the {steps} entries of its dimension '{contents.arrays[each].dimensions[d].names[0]}' are other times "
+        f"than the {count} of '{name}'"
+        for (_, steps), along in groups.items()
+        for each, d in along.items()
+        if each not in found
+    }
+    return _Axis(name, count, found, others)
 
 
 def _values_of(contents: Hdf5Contents, dimension: Dimension, count: int) -> str:

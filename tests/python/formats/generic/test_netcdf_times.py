@@ -107,3 +107,19 @@ def test_units_that_cannot_be_converted_are_refused(tmp_path, units, calendar, w
         tr.InputError, match=rf"m_\*\.nc: the times are in 'hours since 2001-01-01' in m_1\.nc and .*{why}"
     ):
         tr.open(tmp_path / "m_*.nc")
+
+
+def test_another_time_is_no_direction(tmp_path):
+    """Arrays along a second time were read as if its entries were planes."""
+    path = write(tmp_path / "two.nc", [0, 6, 24], {"units": "hours since 2001-01-01"})
+    with h5py.File(path, "a") as file:
+        file["day"] = [0.0, 1.0]
+        file["day"].make_scale("day")
+        file["day"].attrs["units"] = "days since 2001-01-01"
+        file["rain"] = np.ones((2, 5, 6))
+        for d, label in enumerate(("day", "eta_u", "xi_u")):
+            file["rain"].dims[d].attach_scale(file[label])
+    with tr.open(path) as found:
+        assert list(found.times) == [0, 6, 24] and "rain" not in found[0].names and "u" in found[0].names
+        said = "'rain' is left out: the 2 entries of its dimension 'day' are other times than the 3 of 'ocean_time'"
+        assert said in found.notes
