@@ -25,7 +25,7 @@ from tailrace.files.marks import TIME_SERIES, is_ours
 from tailrace.formats.patterns import is_pattern
 from tailrace.formats.pencil.time_series import is_time_series
 from tailrace.io.time_series import read_provenance
-from tailrace.steps.abscissae import Kind
+from tailrace.steps.abscissae import Kind, is_abscissa
 
 from . import arrays, tables
 from .channel import Profiles, draw_channel, is_channel, read_channel
@@ -237,6 +237,8 @@ def _has_curves(step: StoredStep, options: Options, kind: Kind | None = None) ->
     """Whether a step has arrays to draw. If it also has fields, only arrays over another array count."""
     there = arrays.lists(step, 1)
     if not there or options.field is not None:
+        return False
+    if arrays.lists(step, 2) and all(map(is_abscissa, there)):  # they are the places of planes
         return False
     found = arrays.ordinates(step, "", [], None, None)
     return not known_names(step) or any(one.over in there and kind in (None, one.kind) for one in found)

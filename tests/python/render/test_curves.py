@@ -265,3 +265,13 @@ def test_a_legend_takes_keys_of_the_cases(thin, tmp_path):
     (tmp_path / "own.csv").write_text("k,E\n1,2\n2,1\n")
     with pytest.raises(PlotError, match=r"own.csv: --label \{reynolds\}: the file tells no case"):
         drawn(tmp_path / "own.csv", label="{reynolds}")
+
+
+def test_planes_of_an_analysis_are_drawn_over_their_places(tmp_path):
+    """The places were drawn, as curves over their numbers: statistics with axes = "x" have planes."""
+    path = tmp_path / "planes.h5"
+    with tr.open(path, "w", grid=BOX) as out:
+        lists = {"mean_ux": np.arange(80.0).reshape(16, 5), "y": np.linspace(0, 1, 5), "z": np.arange(16.0)}
+        out.write_step(0.5, index=0, lists=lists)
+    figure, name = drawn(path)
+    assert figure.axes[0].get_title(loc="left").startswith("mean_ux") and "mean_ux" in name
