@@ -10,18 +10,20 @@ cd "$(dirname "$0")/../.."
 sources=( # the longest first
   src/tailrace/gpu/{momentum,derivatives,device_projection,device_scalar}.cpp tests/gpu/kernels.cu
   src/tailrace/gpu/{device_poisson,flow_on_device,transform}.cpp src/tailrace/device/stream.cpp)
+flags="-x cu -std=c++20 -O3 --expt-relaxed-constexpr --expt-extended-lambda -Werror all-warnings -DOMPI_SKIP_MPICXX"
 note=tests/gpu/compiled.txt
 
 # All that a kernel is made of: what the sources include of this project, and how they are compiled and judged.
 digest() {
   {
-    "${CXX:-c++}" -std=c++20 -D__CUDACC__ -I src -x c++ -MM -MG "${sources[@]}" | tr ' \\' '\n\n' | grep -E '^(src|tests)/'
-    printf '%s\n' tests/gpu/compile.sh tests/gpu/spills.py
-  } | LC_ALL=C sort -u | xargs sha256sum | sha256sum | cut -d ' ' -f 1
+    ${CXX:-c++} -std=c++20 -D__CUDACC__ -I src -x c++ -MM -MG "${sources[@]}" | tr ' \\' '\n\n' | grep -E '^(src|tests)/' &&
+      echo tests/gpu/spills.py
+  } | LC_ALL=C sort -u | xargs sha256sum | { cat && echo "$flags"; } | sha256sum | cut -d ' ' -f 1
 }
+now=$(digest) # before compiling: a source may be changed meanwhile
 if [ "${1:-}" = --if-changed ]; then
   shift
-  if grep -qs "^$(digest) " "$note"; then
+  if grep -qs "^$now " "$note"; then
     echo "the kernels are those that were compiled: $(cut -d ' ' -f 2- "$note")"
     exit 0
   fi
@@ -43,8 +45,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 {
-  echo "-x cu -std=c++20 -O3 --expt-relaxed-constexpr --expt-extended-lambda -Werror all-warnings"
-  echo "-DOMPI_SKIP_MPICXX -Xptxas -v -I src"
+  echo "$flags -Xptxas -v -I src"
   for card in ${cards[*]}; do
     echo "-gencode arch=compute_${card#sm_},code=$card"
   done
@@ -65,5 +66,5 @@ export nvcc work
 export -f compile
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 1 bash -c 'compile "$1"' compile
 if [ "${cards[*]}" = "sm_80 sm_90" ]; then
-  echo "$(digest) ${cards[*]} by nvcc $("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')" >"$note"
+  echo "$now ${cards[*]} by nvcc $("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')" >"$note"
 fi

@@ -32,7 +32,8 @@ def new(
     files = {path: templates.case_of(name)}
     files |= {path.with_name(file): text for file, text in templates.files_of(name).items()}
     if path.is_dir():
-        fail(f"{path} is a directory, and --path the case to write: for example --path {path / f'{name}.toml'}")
+        example = shlex.quote(str(path / f"{name}.toml"))
+        fail(f"{path} is a directory; --path must name the case file: for example --path {example}")
     files = {file: text.replace(f"{name}.toml", shlex.quote(path.name)) for file, text in files.items()}
     _write(files)
     print(f"wrote {' and '.join(map(str, files))}; next:")

@@ -56,6 +56,6 @@ def test_what_it_says_can_be_pasted(tmp_path, tailrace):
 
 
 def test_a_directory_is_no_case(tmp_path, tailrace):
-    (tmp_path / "runs").mkdir()
-    said = tailrace(tmp_path, "new", "tgv", "--path", "runs", code=2).text
-    assert "runs is a directory, and --path the case to write: for example --path runs/tgv.toml" in said
+    (tmp_path / "my runs").mkdir()
+    said = tailrace(tmp_path, "new", "tgv", "--path", "my runs", code=2).text
+    assert "my runs is a directory; --path must name the case file: for example --path 'my runs/tgv.toml'" in said

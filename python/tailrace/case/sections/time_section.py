@@ -11,8 +11,6 @@ from ..values import MOST_STEPS, Real, StepSize, Whole
 from .section import Section
 
 CFL = 0.6  # the default of time.cfl
-
-
 LARGEST_CFL = 0.75  # rk3 is stable up to 0.87 (flow/stability.py); velocities grow between two evaluations of the step
 
 
