@@ -56,8 +56,19 @@ def along_time(file: h5py.File, contents: Hdf5Contents) -> Guess | None:
     for name, row in numbers.items():
         for step, value in zip(steps, row, strict=True):
             step.scalars[name.rsplit("/", 1)[-1]] = value
-    notes = [*_units(contents, axis), *(f"'{one}' is left out: {why}" for one, why in axis.others.items())]
+    notes = [*_units(contents, axis), *_left_out(axis)]
     return Guess(steps, _said(contents, axis), notes=notes, times=axis.name, timed=bool(axis.name))
+
+
+def _left_out(axis: _Axis) -> list[str]:
+    """A note for each dimension of other times."""
+    names: dict[str, list[str]] = {}
+    for one, dimension in axis.others.items():
+        names.setdefault(dimension, []).append(one)
+    return [
+        f"left out: {', '.join(found[:8])}, because the dimension '{dimension}' has other times than the steps"
+        for dimension, found in names.items()
+    ]
 
 
 def _told(contents: Hdf5Contents) -> _Axis | None:
@@ -71,14 +82,20 @@ def _told(contents: Hdf5Contents) -> _Axis | None:
     if not groups:
         return None
     (name, count), found = max(groups.items(), key=lambda group: (len(group[1]), group[0][1]))
-    others = {
-        each: f"the {steps} entries of its dimension '{contents.arrays[each].dimensions[d].names[0]}' are other times "
-        f"than the {count} of '{name}'"
-        for (_, steps), along in groups.items()
-        for each, d in along.items()
-        if each not in found
-    }
-    return _Axis(name, count, found, others)
+    return _Axis(name, count, found, _of_other_times(contents, name, count))
+
+
+def _of_other_times(contents: Hdf5Contents, name: str, count: int) -> dict[str, str]:
+    """The arrays along a time that is not the one of the steps, and its values, with the name of that dimension."""
+    found: dict[str, str] = {}
+    for each, one in contents.arrays.items():
+        for d, dimension in enumerate(one.dimensions):
+            if not contents.is_time(dimension):
+                continue
+            values = _values_of(contents, dimension, one.shape[d])
+            if (values, one.shape[d]) != (name, count):
+                found |= dict.fromkeys([values, each] if values else [each], dimension.names[0])
+    return found
 
 
 def _values_of(contents: Hdf5Contents, dimension: Dimension, count: int) -> str:
@@ -121,7 +138,9 @@ def _numbers(file: h5py.File, contents: Hdf5Contents, axis: _Axis) -> dict[str, 
     for name, one in contents.arrays.items():
         told = bool(one.dimensions) and contents.is_time(one.dimensions[0])
         beside = bool(group) and name.rpartition("/")[0] == group
-        if one.shape != (axis.count,) or name == axis.name or one.dtype.kind not in "fiu" or not (told or beside):
+        if one.shape != (axis.count,) or name in (axis.name, *axis.others) or one.dtype.kind not in "fiu":
+            continue
+        if not (told or beside):
             continue
         try:
             values = one.read(file)

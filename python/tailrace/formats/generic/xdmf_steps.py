@@ -79,7 +79,8 @@ class XdmfDataset(PartsDataset):
         while waiting:
             element, around = waiting.pop()
             inner = [one for one in element if one.tag in ("Domain", "Grid")]
-            told = self._times(path, element, len(inner) or 1)
+            timed = inner and all(one.find("Time") is not None for one in inner)
+            told = [] if timed else self._times(path, element, len(inner) or 1)
             if inner:
                 times: list[float | None] = [*told] or [around] * len(inner)
                 waiting += reversed(list(zip(inner, times, strict=True)))
@@ -90,24 +91,24 @@ class XdmfDataset(PartsDataset):
     def _times(self, path: Path, grid: Element, count: int) -> list[float]:
         """What a grid tells of the times of the `count` grids in it; nothing where it does not."""
         told = grid.find("Time")
-        if told is None or (kind := told.get("TimeType", "Single")) == "Range":
+        if told is None or (kind := told.get("TimeType", "Single").casefold()) == "range":
             return []
         item = told.find("DataItem")
-        if item is None or kind == "Single":
+        if item is None:
             try:
                 return [float(told.get("Value", ""))] * count
             except ValueError:
                 found = told.get("Value", "")[:40]
                 raise IoError(f"{path}: a <Time> has Value={found!r}; expected a number") from None
         numbers = self._numbers(item)
-        if kind == "HyperSlab" and numbers is not None and numbers.size == 3:
+        if numbers is None or numbers.ndim != 1 or numbers.dtype.kind not in "fiu":
+            self.notes.append("a <Time> cannot be read as a list of numbers")
+            return []
+        if kind == "hyperslab" and numbers.size == 3 and numbers[2] == count:
             return [float(numbers[0] + numbers[1] * at) for at in range(count)]
-        if kind != "List" or numbers is None or numbers.size != count:
-            some = "none" if numbers is None else numbers.size
-            raise IoError(
-                f"{path}: a <Time TimeType={kind[:20]!r}> has {some} numbers; expected a List with one for each of its "
-                f"{count} grids, or a HyperSlab of start, stride and count"
-            )
+        if kind == "hyperslab" or numbers.size != count:
+            wanted = f"start, stride and the count {count}" if kind == "hyperslab" else f"{count}, one for each grid"
+            raise IoError(f"{path}: a <Time> of a collection has the numbers {numbers.tolist()[:8]}; expected {wanted}")
         return [float(one) for one in numbers]
 
     def _add(self, made: LayoutMaker, grid: Element) -> None:

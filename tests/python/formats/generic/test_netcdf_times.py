@@ -109,17 +109,25 @@ def test_units_that_cannot_be_converted_are_refused(tmp_path, units, calendar, w
         tr.open(tmp_path / "m_*.nc")
 
 
-def test_another_time_is_no_direction(tmp_path):
-    """Arrays along a second time were read as if its entries were planes."""
+@pytest.mark.parametrize("days", [2, 3])
+def test_another_time_is_no_direction(tmp_path, days):
+    """Arrays along a second time were read as if its entries were planes, and numbers as those of the steps."""
     path = write(tmp_path / "two.nc", [0, 6, 24], {"units": "hours since 2001-01-01"})
     with h5py.File(path, "a") as file:
-        file["day"] = [0.0, 1.0]
+        file["day"] = np.arange(float(days))
         file["day"].make_scale("day")
         file["day"].attrs["units"] = "days since 2001-01-01"
-        file["rain"] = np.ones((2, 5, 6))
+        file["mean"], file["rain"] = np.ones(days), np.ones((days, 5, 6))
+        file["mean"].dims[0].attach_scale(file["day"])
         for d, label in enumerate(("day", "eta_u", "xi_u")):
             file["rain"].dims[d].attach_scale(file[label])
+        file["v"] = U
+        for d, label in enumerate(("ocean_time", "s_rho", "eta_u", "xi_u")):
+            file["v"].dims[d].attach_scale(file[label])
     with tr.open(path) as found:
-        assert list(found.times) == [0, 6, 24] and "rain" not in found[0].names and "u" in found[0].names
-        said = "'rain' is left out: the 2 entries of its dimension 'day' are other times than the 3 of 'ocean_time'"
-        assert said in found.notes
+        assert list(found.times) == [0, 6, 24]
+        assert not {"rain", "mean", "day"} & {*found[0].names, *found[0].scalars} and {"u", "v"} <= {*found[0].names}
+        assert any(
+            note.startswith("left out: ") and "rain" in note and "'day' has other times than the steps" in note
+            for note in found.notes
+        )

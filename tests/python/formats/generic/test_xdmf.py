@@ -98,11 +98,15 @@ def test_an_entry_of_an_array_over_all_steps(tmp_path):
         ('<Time TimeType="List"><DataItem Dimensions="2" Format="XML">0.5 0.75</DataItem></Time>', "", [0.5, 0.75]),
         ('<Time TimeType="HyperSlab"><DataItem Dimensions="3">0.5 0.25 2</DataItem></Time>', "", [0.5, 0.75]),
         ('<Time TimeType="List"><DataItem Format="HDF">s.h5:/grid/t</DataItem></Time>', "", [0.5, 0.75]),
+        ('<Time TimeType="Hyperslab"><DataItem Dimensions="3">0.5 0.25 2</DataItem></Time>', "", [0.5, 0.75]),
         ('<Time TimeType="List"><DataItem>5 7</DataItem></Time>', '<Time Value="2.5"/>', [2.5]),
+        ('<Time TimeType="List"/>', '<Time Value="2.5"/>', [2.5]),
+        ('<Time TimeType="List"><DataItem>soon later</DataItem></Time>', "", [0.0, 1.0]),
+        ('<Time TimeType="List"><DataItem Format="HDF">gone.h5:/t</DataItem></Time>', "", [0.0, 1.0]),
         ('<Time TimeType="Range"><DataItem>0 1</DataItem></Time>', "", [0.0, 1.0]),
         ("", "", [0.0, 1.0]),
     ],
-    ids=["list", "hyperslab", "in HDF5", "own", "range", "none"],
+    ids=["list", "hyperslab", "in HDF5", "lower case", "own", "own and empty", "words", "gone", "range", "none"],
 )
 def test_times_of_a_collection(tmp_path, told, inner, times):
     """Grids without a time have that which the collection around them tells; else their positions stand for it."""
@@ -129,11 +133,20 @@ def test_parts_of_a_time(tmp_path):
         assert np.array_equal(series[1].read("ux"), values(2, 4, 5, 6)[1])
 
 
-def test_a_list_of_other_length_is_an_error(tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "numbers", "message"),
+    [
+        ("List", "1 2 3", r"has the numbers \[1.0, 2.0, 3.0\]; expected 2, one for each grid"),
+        ("HyperSlab", "0 1 7", r"has the numbers \[0.0, 1.0, 7.0\]; expected start, stride and the count 2"),
+        ("HyperSlab", "0 1", "expected start, stride and the count 2"),
+    ],
+)
+def test_times_of_other_grids_are_an_error(tmp_path, kind, numbers, message):
     path, _ = structured(tmp_path)
-    told = '<Time TimeType="List"><DataItem>1 2 3</DataItem></Time>'
-    path.write_text(path.read_text().replace('CollectionType="Temporal">', f'CollectionType="Temporal">{told}'))
-    with pytest.raises(tr.IoError, match="has 3 numbers; expected a List with one for each of its 2 grids"):
+    told = f'CollectionType="Temporal"><Time TimeType="{kind}"><DataItem>{numbers}</DataItem></Time>'
+    text = path.read_text().replace('CollectionType="Temporal">', told)
+    path.write_text(text.replace('<Time Value="0.0"/>', "").replace('<Time Value="0.25"/>', ""))
+    with pytest.raises(tr.IoError, match=message):
         tr.open(path)
 
 
