@@ -82,7 +82,9 @@ def _told(contents: Hdf5Contents) -> _Axis | None:
     if not groups:
         return None
     (name, count), found = max(groups.items(), key=lambda group: (len(group[1]), group[0][1]))
-    return _Axis(name, count, found, _of_other_times(contents, name, count))
+    others = _of_other_times(contents, name, count)
+    of = {one: d for one, d in found.items() if one not in others} or found
+    return _Axis(name, count, of, {one: dimension for one, dimension in others.items() if one not in of})
 
 
 def _of_other_times(contents: Hdf5Contents, name: str, count: int) -> dict[str, str]:

@@ -104,6 +104,8 @@ class XdmfDataset(PartsDataset):
         if numbers is None or numbers.ndim != 1 or numbers.dtype.kind not in "fiu":
             self.notes.append("a <Time> cannot be read as a list of numbers")
             return []
+        if kind == "single" and numbers.size == 1:
+            return [float(numbers[0])] * count
         if kind == "hyperslab" and numbers.size == 3 and numbers[2] == count:
             return [float(numbers[0] + numbers[1] * at) for at in range(count)]
         if kind == "hyperslab" or numbers.size != count:

@@ -121,12 +121,18 @@ def test_another_time_is_no_direction(tmp_path, days):
         file["mean"].dims[0].attach_scale(file["day"])
         for d, label in enumerate(("day", "eta_u", "xi_u")):
             file["rain"].dims[d].attach_scale(file[label])
-        file["v"] = U
-        for d, label in enumerate(("ocean_time", "s_rho", "eta_u", "xi_u")):
-            file["v"].dims[d].attach_scale(file[label])
+        file["v"], file["forecast"] = U, np.ones((3, days, 5))
+        for name, labels in (
+            ("v", ("ocean_time", "s_rho", "eta_u", "xi_u")),
+            ("forecast", ("ocean_time", "day", "eta_u")),
+        ):
+            for d, label in enumerate(labels):
+                file[name].dims[d].attach_scale(file[label])
     with tr.open(path) as found:
         assert list(found.times) == [0, 6, 24]
-        assert not {"rain", "mean", "day"} & {*found[0].names, *found[0].scalars} and {"u", "v"} <= {*found[0].names}
+        assert not {"rain", "mean", "day", "forecast"} & {*found[0].names, *found[0].scalars} and {"u", "v"} <= {
+            *found[0].names
+        }
         assert any(
             note.startswith("left out: ") and "rain" in note and "'day' has other times than the steps" in note
             for note in found.notes

@@ -125,8 +125,8 @@ def test_parts_of_a_time(tmp_path):
     """Grids in a spatial collection are of the time that the collection has."""
     path, _ = structured(tmp_path)
     text, about = path.read_text(), '<Grid GridType="Collection" CollectionType="Spatial">'
-    for time in ("0.0", "0.25"):
-        text = text.replace(f'<Grid><Time Value="{time}"/>', f'{about}<Time Value="{time}"/><Grid>')
+    for time, told in (("0.0", '<Time Value="0.0"/>'), ("0.25", "<Time><DataItem>0.25</DataItem></Time>")):
+        text = text.replace(f'<Grid><Time Value="{time}"/>', f"{about}{told}<Grid/><Grid>")
     path.write_text(text.replace("</Attribute></Grid>", "</Attribute></Grid></Grid>"))
     with tr.open(path) as series:
         assert list(series.times) == [0.0, 0.25]
