@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# In the environment of a program that no launcher started: Open MPI starts no daemon beside it. That one would take
-# time and memory, and a program ends with it. Without it the program cannot spawn others by MPI.
-MPI_ALONE = {"OMPI_MCA_ess_singleton_isolated": "1"}
+MPI_FILES = "OMPI_MCA_orte_jobfam_session_dir"  # where Open MPI keeps its files of a job
+_OURS = "tailrace-mpi-"
+_numbers = itertools.count()
+
+
+def mpi_alone() -> dict[str, str]:
+    """What a program that no launcher started is to have in its environment; another one at each call.
+
+    Open MPI then starts no daemon beside it: that one would take time and memory, and the program ends with it. Without
+    it the program cannot spawn others by MPI. All such programs of a user would keep their files in one directory, and
+    the first that ends removes it: the others could not open files by MPI-IO any more. So each gets its own, which Open
+    MPI makes and removes.
+    """
+    place = Path(tempfile.gettempdir(), f"{_OURS}{os.getpid()}-{next(_numbers)}")
+    return {"OMPI_MCA_ess_singleton_isolated": "1", MPI_FILES: str(place)}
+
+
+def without_own_files() -> dict[str, str]:
+    """The environment for another program: without the directory that `mpi_alone` gave to this one."""
+    return {name: value for name, value in os.environ.items() if not (name == MPI_FILES and _OURS in value)}
 
 
 def processor() -> str:

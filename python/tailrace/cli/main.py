@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailrace.files.command_line import take
-from tailrace.machine import MPI_ALONE
+from tailrace.machine import mpi_alone, without_own_files
 from tailrace.simulation.stop import EarlyRequest
 from tailrace.text import reason, visible
 
@@ -361,8 +361,8 @@ def doctor() -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    for name, value in MPI_ALONE.items():
-        os.environ.setdefault(name, value)
+    if started.size() is None:
+        os.environ.update(mpi_alone() | without_own_files())
     take()
     with streams.watched():
         for word in sys.argv[1:]:

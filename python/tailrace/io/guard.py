@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 from tailrace.core import IoError, engine_at, metadata_vouched
 from tailrace.core import Series as CompiledSeries
 from tailrace.grids import triple
-from tailrace.machine import MPI_ALONE, seconds_without_processor
+from tailrace.machine import mpi_alone, seconds_without_processor
 from tailrace.parallel import on_root
 
 from ..files.paths import holds_something
@@ -79,7 +79,7 @@ def call(path: Path, engine: str, function: str, *arguments: Any) -> Any:
             try:
                 limits = _BUSY * seconds + _PATIENCE, memory
                 request = pickle.dumps((os.getpid(), *limits, function, arguments))
-                child = _asked(request, kept | MPI_ALONE | {"PYTHONPATH": _places()}, said, seconds)
+                child = _asked(request, kept | mpi_alone() | {"PYTHONPATH": _places()}, said, seconds)
             except TimeoutExpired:
                 raise IoError(
                     f"cannot read {path}: {library} did not return within {seconds} s of its own time; {fault}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tailrace import processes
 from tailrace.files.command_line import hand_over
+from tailrace.machine import without_own_files
 
 from . import pumps
 from .launcher import LaunchError, find
@@ -73,7 +73,8 @@ def job(ranks: int, arguments: Sequence[str], *, alone: bool = True) -> LaunchCo
     :raises LaunchError: there is nothing that starts ranks.
     """
     if ranks == 1:
-        return LaunchCommand([sys.executable, "-m", "tailrace.cli", *arguments], dict(os.environ), signal.SIGTERM, True)
+        words = [sys.executable, "-m", "tailrace.cli", *arguments]
+        return LaunchCommand(words, without_own_files(), signal.SIGTERM, True)
     launcher = find()
     words, environment = launcher.command(ranks, arguments, alone=alone)
     return LaunchCommand(words, environment, launcher.ask, launcher.shows_ranks)

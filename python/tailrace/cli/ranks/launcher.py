@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tailrace.machine import physical_cores
+from tailrace.machine import physical_cores, without_own_files
 
 Kind: TypeAlias = Literal["open mpi", "mpich", "srun"]
 
@@ -57,7 +57,7 @@ class Launcher:
 
         :param alone: whether no other job uses these processors.
         """
-        environment, options = dict(os.environ), list[str]()
+        environment, options = without_own_files(), list[str]()
         if not alone and self.kind != "srun":
             # Under Slurm they start their daemons by srun, and the second one would wait until the first has ended.
             environment.setdefault("SLURM_OVERLAP", "1")

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from helpers.harness.watcher import end_with_this_process
-from tailrace.machine import MPI_ALONE
+from tailrace.machine import mpi_alone
 
 # Marks of a launcher in the environment: pytest itself may have been started by one.
 _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "PALS_", "SLURM_")
@@ -28,7 +28,6 @@ OPTIONS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    **MPI_ALONE,
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
 }
 
@@ -55,7 +54,7 @@ def environment() -> dict[str, str]:
     """The environment of this process, without the marks of a launcher. Programs that have it end with this process."""
     end_with_this_process()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
-    return {**kept, **OPTIONS}
+    return {**kept, **OPTIONS, **mpi_alone()}
 
 
 def start(command: Sequence[object], cwd: Path, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:

@@ -22,6 +22,7 @@ from helpers.harness.mpi_run import environment
 from helpers.harness.snippets import ROOT, Block, Page
 from helpers.programs import snippet_session
 from tailrace.case.case import Case, load_case
+from tailrace.machine import MPI_FILES
 from tailrace.steps.grid_file import read_grid_file
 
 LIMIT = 100.0  # seconds for a block
@@ -48,6 +49,7 @@ class Runner:
             "PYTHONWARNINGS": "default",
         }
         self._environment = {**environment(), **more}
+        self._environment.pop(MPI_FILES)  # several programs at a time have this environment
         self._session: subprocess.Popen[str] | None = None
         self._data: Path | None = None
 
