@@ -21,8 +21,8 @@ def mpi_alone() -> dict[str, str]:
 
     Open MPI then starts no daemon beside it: that one would take time and memory, and the program ends with it. Without
     it the program cannot spawn others by MPI. All such programs of a user would keep their files in one directory, and
-    the first that ends removes it: the others could not open files by MPI-IO any more. So each gets its own, which Open
-    MPI makes and removes.
+    the first that ends removes it: in the others, Open MPI would print an error at each file that is opened by MPI-IO,
+    or fail to open it. So each gets its own, which Open MPI makes and removes.
     """
     place = Path(tempfile.gettempdir(), f"{_OURS}{os.getpid()}-{next(_numbers)}")
     return {"OMPI_MCA_ess_singleton_isolated": "1", MPI_FILES: str(place)}

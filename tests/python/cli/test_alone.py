@@ -16,7 +16,7 @@ MPI.File.Open(MPI.COMM_WORLD, {path!r}, MPI.MODE_CREATE | MPI.MODE_RDWR).Close()
 
 
 def test_a_program_that_ends_takes_nothing_from_another(tmp_path):
-    """Open MPI gave all of a user one directory, which the first that ended removed: MPI-IO failed in the others."""
+    """Open MPI gave all of a user one directory, which the first that ended removed: MPI-IO of the others met that."""
     program = OPENS.format(other=mpi_run.environment(), path=str(tmp_path / "file"))
     done = mpi_run.finish(mpi_run.start([sys.executable, "-c", program], tmp_path), 60)
     assert (done.code, done.err) == (0, "")
