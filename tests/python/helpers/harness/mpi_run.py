@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from types import ModuleType
 import pytest
 
 from helpers.harness.watcher import end_with_this_process
-from tailrace.machine import mpi_alone
+from tailrace.machine import MPI_FILES, mpi_alone
 
 # Marks of a launcher in the environment: pytest itself may have been started by one.
 _MARKS = ("OMPI_COMM", "PMI_", "PMIX_", "PALS_", "SLURM_")
@@ -31,6 +33,8 @@ OPTIONS = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
 }
 
+# Programs that are killed leave their files of MPI; those of all go with this process.
+_PLACE = Path(tempfile.mkdtemp(prefix="tailrace-mpi-"))
 
 # Limits only tell a program that hangs: a machine may be so many times as slow as the one that they were chosen on.
 SLOWER = 4
@@ -50,11 +54,19 @@ class Result:
         return self.out + self.err
 
 
+@atexit.register
+def _clear(owner: int = os.getpid()) -> None:  # of the process that made the place, not of its children
+    if os.getpid() == owner:
+        shutil.rmtree(_PLACE, ignore_errors=True)
+
+
 def environment() -> dict[str, str]:
     """The environment of this process, without the marks of a launcher. Programs that have it end with this process."""
     end_with_this_process()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_MARKS)}
-    return {**kept, **OPTIONS, **mpi_alone()}
+    alone = mpi_alone()
+    alone[MPI_FILES] = str(_PLACE / Path(alone[MPI_FILES]).name)
+    return {**kept, **OPTIONS, **alone}
 
 
 def start(command: Sequence[object], cwd: Path, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
