@@ -131,9 +131,9 @@ void ConvectionDiffusion<T>::solve(const Systems &s, const Vec<T> *ud, const Vec
   const T *b_gradient = s.gradient.backward.data(), *b_flux = s.flux.backward.data(),
           *b_diffusion = s.diffusion.backward.data();
   for (std::int64_t j = n - 1; j >= 0; --j) {
-    x_gradient = d_gradient[j] * gradient[j] - b_gradient[j] * x_gradient;
-    x_flux = d_flux[j] * flux[j] - b_flux[j] * x_flux;
-    x_diffusion = d_diffusion[j] * diffusion[j] - b_diffusion[j] * x_diffusion;
+    x_gradient = ops::detail::backward_step(d_gradient[j], gradient[j], b_gradient[j], x_gradient);
+    x_flux = ops::detail::backward_step(d_flux[j], flux[j], b_flux[j], x_flux);
+    x_diffusion = ops::detail::backward_step(d_diffusion[j], diffusion[j], b_diffusion[j], x_diffusion);
     if constexpr (stretched)
       diffusion[j] = (ud[j] + slope_[static_cast<std::size_t>(j)]) * x_gradient + x_flux + x_diffusion;
     else

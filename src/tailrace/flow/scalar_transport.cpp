@@ -41,8 +41,8 @@ void ScalarTransport<T>::solve(const Vec<T> *velocity, const Vec<T> *phi, Vec<T>
     x_gradient = last_first[0], x_diffusion = last_second[0];
   }
   for (std::int64_t j = n - 1; j >= 0; --j) {
-    x_gradient = gradient_.diagonal[j] * gradient[j] - gradient_.backward[j] * x_gradient;
-    x_diffusion = diffusion_.diagonal[j] * diffusion[j] - diffusion_.backward[j] * x_diffusion;
+    x_gradient = ops::detail::backward_step(gradient_.diagonal[j], gradient[j], gradient_.backward[j], x_gradient);
+    x_diffusion = ops::detail::backward_step(diffusion_.diagonal[j], diffusion[j], diffusion_.backward[j], x_diffusion);
     diffusion[j] = (velocity[j] + shift_[static_cast<std::size_t>(j)]) * x_gradient + x_diffusion;
   }
 }
