@@ -28,7 +28,8 @@ from helpers.harness.engines import ENGINES
 
 HERE = Path(__file__).parent
 PARAMETERS = {engine.label: engine for engine in ENGINES if engine.label != "mpiio-small"}
-WORK = ["start", "run", *PARAMETERS]
+STREAMS = {"stream": "all", "stream-node": "node"}  # which ranks send
+WORK = ["start", "run", *PARAMETERS, *STREAMS]
 NAMES = ("opens", "looks", "names", "syncs", "read", "written", "collectives", "messages", "received", "sent",
          "sockets")  # fmt: skip
 FEW = {"read": 256, "written": 256, "received": 256, "sent": 256, "sockets": 256}  # bytes a rank that need no look
@@ -60,14 +61,23 @@ def measured(options: argparse.Namespace, library: Path, folder: Path, work: str
     place.mkdir()
     command = [*mpi_run.mpiexec(ranks), "env", f"LD_PRELOAD={library}", sys.executable, "-m", "mpi4py",
                str(HERE / "ranks_program.py"), str(place)]  # fmt: skip
+    reader = None
     if engine := PARAMETERS.get(work):
         command += [engine.name, json.dumps(dict(engine.parameters)), engine.place]
+    elif work in STREAMS:
+        command += ["stream", STREAMS[work]]
+        reader = subprocess.Popen([sys.executable, str(HERE / "ranks_program.py"), str(place), "take"],
+                                  env=mpi_run.environment())  # fmt: skip
     else:
         command += [work]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit, cwd=place, check=False,
                               env=mpi_run.environment())  # fmt: skip
+        if reader and reader.wait(60):
+            raise SystemExit(f"{work} on {ranks} ranks: the reader ends with exit code {reader.returncode}")
     finally:
+        if reader:
+            reader.kill()
         shutil.rmtree(place)
     if done.returncode:
         raise SystemExit(f"{work} on {ranks} ranks: exit code {done.returncode}\n{done.stderr[-3000:]}")

@@ -2,6 +2,8 @@
 
     ranks_program.py PLACE ENGINE PARAMETERS NAME [write]
                                          write, read and verify a series of tiny blocks, or only write
+    ranks_program.py PLACE stream RANKS  send steps of tiny blocks; RANKS: those that send (aggregators)
+    ranks_program.py PLACE take          receive them, on one rank, uncounted
     ranks_program.py PLACE run           a run with a checkpoint, and one that goes on from it
     ranks_program.py PLACE start         load Python, MPI and the modules of a run
 
@@ -24,7 +26,7 @@ import tailrace as tr
 COUNTS = (
     "opens", "looks", "names", "syncs", "read", "written", "collectives", "messages", "received", "sent", "sockets",
 )  # fmt: skip
-LIBRARY = ctypes.CDLL(None)
+LIBRARY = ctypes.CDLL(None)  # whose counting functions LD_PRELOAD has brought
 VARIABLES = ("ux", "uy", "p")
 STEPS = 3
 AT_REST = 4.0  # seconds after which a file cannot have changed unseen: readers need not look again
@@ -70,16 +72,41 @@ def block(step: int, variable: int) -> tr.Block:
                     (4, 3, 2 * comm.size), (0, 0, begin))  # fmt: skip
 
 
+def write_steps(out: tr.Series, steps: range) -> None:
+    """Write these steps of a few tiny fields."""
+    for step in steps:
+        out.write_step(0.5 * step, index=step, **{name: block(step, at) for at, name in enumerate(VARIABLES)})
+
+
+def send(name: str, ranks: str) -> None:
+    """Send steps to a reader that waits for them."""
+    with counted("open to send"):
+        out = tr.open(name, "w", comm=comm, parameters={"wait_for_reader": 300, "aggregators": ranks})
+    with counted("first step"):
+        write_steps(out, range(1))
+    with counted(f"{STEPS} steps"):
+        write_steps(out, range(1, STEPS + 1))
+    with counted("close"):
+        out.close()
+
+
+def receive(name: str) -> None:
+    """Receive what `send` sends."""
+    with tr.open(name, parameters={"OpenTimeoutSecs": 300}) as stream:
+        for step in stream:
+            for at, name in enumerate(VARIABLES):
+                assert step[name][-1, 2, 3] == 1000 * step.index + 100 * at + 23 + 0.25 * (len(step[name]) - 1)
+
+
 def series(path: Path, engine: str) -> None:
     """Write, read, verify and append to a series of this engine."""
     parameters = json.loads(sys.argv[3])
     with counted("open to write"):
         out = tr.open(path, "w", engine=engine, comm=comm, parameters=parameters)
     with counted("first step"):
-        out.write_step(0.0, index=0, **{name: block(0, at) for at, name in enumerate(VARIABLES)})
+        write_steps(out, range(1))
     with counted(f"{STEPS} steps"):
-        for step in range(1, STEPS + 1):
-            out.write_step(0.5 * step, index=step, **{name: block(step, at) for at, name in enumerate(VARIABLES)})
+        write_steps(out, range(1, STEPS + 1))
     with counted("close"):
         out.close()
     if sys.argv[5:] == ["write"]:
@@ -103,7 +130,7 @@ def series(path: Path, engine: str) -> None:
     with counted("open to append"):
         out = tr.open(path, "a", engine=engine, comm=comm, parameters=parameters)
     with counted("append"):
-        out.write_step(9.0, index=9, **{name: block(9, at) for at, name in enumerate(VARIABLES)})
+        write_steps(out, range(9, 10))
     out.close()
 
 
@@ -160,8 +187,13 @@ def main() -> None:
 
         tell("start", taken())
         return
+    if what == "take":
+        receive(f"sst:{place / 'run'}")
+        return
     LIBRARY.count_below(sys.argv[1].encode())
-    if what == "run":
+    if what == "stream":
+        send(f"sst:{place / 'run'}", sys.argv[3])
+    elif what == "run":
         run(place / "run")
     else:
         series(place / sys.argv[4], what)

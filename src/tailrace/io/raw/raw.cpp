@@ -4,7 +4,7 @@
 
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/io/data/json.hpp>
-#include <tailrace/io/raw/aggregation.hpp>
+#include <tailrace/io/engine/aggregation.hpp>
 #include <tailrace/io/sidecar/block_index.hpp>
 #include <tailrace/io/sidecar/sidecar_engine.hpp>
 #include <tailrace/io/storage/disk_space.hpp>
@@ -209,13 +209,15 @@ void RawEngine::write_own(const Block &block, const Communicator *group) {
 /// holds the whole variable; any other file holds the blocks one after another in the order of the ranks. Collective.
 void RawEngine::fill(const Block &block, const Communicator *group, const std::function<Part()> &open) {
   const auto size = static_cast<std::int64_t>(size_of(block.type));
-  const bool shared = strategy_.layout == Layout::shared, writes = !group || group->rank() == 0;
+  const bool shared = strategy_.layout == Layout::shared;
   Part part;
   Writeback writeback(request_.sync);
   std::int64_t begin = 0; // position of the current block in a file of this rank
   int last = -1;          // the rank of the current block
   Box last_box;
   const auto put = [&](int member, const Box &whole, const Block &piece) {
+    if (piece.place.block.empty())
+      return;
     if (!part.file)
       part = open();
     if (member != last) {
@@ -231,14 +233,11 @@ void RawEngine::fill(const Block &block, const Communicator *group, const std::f
   try {
     if (shared && request_.comm.rank() == 0) // rank 0 creates the file, even if the file stays empty
       part = open();
-    if (writes && !block.place.block.empty())
-      put(0, block.place.block, block);
   } catch (...) {
     failure = std::current_exception();
   }
   try {
-    if (group)
-      aggregation_->move(*group, block, *request_.trace, failure != nullptr, put);
+    aggregation_->move(group, block, *request_.trace, failure != nullptr, put);
   } catch (...) {
     failure = std::current_exception();
   }

@@ -70,6 +70,17 @@ StreamPolicy policy_of(Parameters &parameters) {
   return static_cast<StreamPolicy>(std::find(all.begin(), all.end(), policy) - all.begin());
 }
 
+std::optional<Aggregators> aggregators_of(Parameters &parameters) {
+  const std::string name = parameters.text("aggregators", "");
+  if (name.empty())
+    return std::nullopt;
+  const Aggregators given = aggregators_named(name);
+  if (given.kind == Aggregators::Kind::plane)
+    throw InputError("parameter aggregators = 'plane': a stream needs the same ranks for all variables. Use all, node, "
+                     "one, or the number of ranks that send the steps");
+  return given;
+}
+
 double share_of(Parameters &parameters) {
   const std::string text = parameters.text("share", "0.02");
   char *end = nullptr;
@@ -105,6 +116,7 @@ SstOptions sst_options(Mode mode, Parameters &parameters) {
   };
   options.open_timeout = static_cast<double>(whole("OpenTimeoutSecs", 60, 0));
   options.queue = whole("QueueLimit", 2, 1); // 0: no limit, until memory is full
+  options.aggregators = aggregators_of(parameters);
   options.policy = policy_of(parameters);
   options.share = share_of(parameters);
   const bool block = options.policy == StreamPolicy::block;

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <tailrace/io/engine/aggregation.hpp>
 #include <tailrace/io/engine/engine.hpp>
 #include <tailrace/io/sst/network/networks.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tailrace::io {
@@ -21,6 +23,7 @@ enum class StreamPolicy {
 /// The parameters of a stream, for the writer and the reader.
 struct SstOptions {
   std::map<std::string, std::string> engine; ///< those of ADIOS2, with our defaults
+  std::optional<Aggregators> aggregators; ///< nothing: all, or where there are many ranks, one of each node
   StreamPolicy policy = StreamPolicy::block;
   std::int64_t queue = 2;
   double share = 0;           ///< of the time, for `adapt`

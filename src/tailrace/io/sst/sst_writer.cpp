@@ -1,6 +1,7 @@
 // The writing end of a stream. Only rank 0 sends messages to readers without being asked (SST's CPCommPattern=Min); the
 // other ranks answer requests for data, and wait for rank 0 inside MPI. Rank 0 decides what happens to a step before
 // the step goes to ADIOS2, where it could not be taken back: so ADIOS2 seldom waits, and seldom leaves out a step.
+// Some ranks alone may give the blocks of all to ADIOS2: readers then connect to fewer, and learn of fewer.
 
 #include <tailrace/io/sst/sst_options.hpp>
 
@@ -51,6 +52,7 @@ public:
 
 private:
   bool root() const { return request_.comm.rank() == 0; }
+  template <class Work> void together(const char *what, Work work) const;
   template <class Work> void attempt(const char *what, Work work) const;
   template <class Work> void within_time(Work work);
   void open();
@@ -60,6 +62,7 @@ private:
   bool admit_reader();
   void let_in();
   template <class Decide> StepDecision agreed(Decide decide) const;
+  void keep(const Block &block);
   void hold();
   void forget_held(const char *why);
   void hand_over();
@@ -69,6 +72,8 @@ private:
 
   OpenRequest request_;
   SstOptions options_;
+  Aggregation aggregation_;
+  Communicator givers_; ///< the ranks that use ADIOS2, rank 0 among them; in the others, these
   ContactFile contact_;
   Attributes attributes_;
   StreamStep step_;
@@ -82,14 +87,31 @@ private:
   adios2::Engine engine_;
 };
 
-/// Runs calls of ADIOS2 that do not wait for other ranks, or that return on all of them, and agrees on the outcome.
-template <class Work> void SstWriter::attempt(const char *what, Work work) const {
+/// From so many ranks on, one of each node gives the blocks.
+constexpr int many_ranks = 257;
+
+Aggregators aggregators(const SstOptions &options, const Communicator &comm) {
+  if (options.aggregators)
+    return *options.aggregators;
+  return {comm.size() < many_ranks ? Aggregators::Kind::all : Aggregators::Kind::node, 0};
+}
+
+/// Runs what may fail in a rank, and agrees on the outcome.
+template <class Work> void SstWriter::together(const char *what, Work work) const {
   request_.comm.agree([&] {
     try {
       work();
     } catch (const std::exception &error) {
       throw IoError(fmt::format("cannot {} the stream {}: {}", what, request_.path, error.what()));
     }
+  });
+}
+
+/// The same with calls of ADIOS2, in the ranks that use it, which do not wait for other ranks or return on all of them.
+template <class Work> void SstWriter::attempt(const char *what, Work work) const {
+  together(what, [&] {
+    if (aggregation_.writes())
+      work();
   });
 }
 
@@ -101,8 +123,10 @@ template <class Work> void SstWriter::within_time(Work work) {
 }
 
 SstWriter::SstWriter(const OpenRequest &request, const SstOptions &options)
-    : request_(request), options_(options), contact_(request.path), notes_(request), adios_(request.comm.get()) {
-  const StreamEnd writers = StreamEnd::gather(request.comm);
+    : request_(request), options_(options), aggregation_(request.comm, aggregators(options, request.comm)),
+      givers_(request.comm.split(aggregation_.writes() ? 0 : 1, request.comm.rank())), contact_(request.path),
+      notes_(request), adios_(givers_.get()) {
+  const StreamEnd writers = StreamEnd::gather(givers_);
   request.comm.agree([&] {
     if (!root())
       return;
@@ -160,6 +184,8 @@ SstWriter::~SstWriter() {
 
 /// Drops a reader that does not take its data: makes ADIOS2 believe that it is dead.
 void SstWriter::rescue(int call) {
+  if (!aggregation_.writes())
+    return;
   if (!root())
     return ReaderTable::rescue_elsewhere();
   if (gate_->rescue(call, step_.info.index))
@@ -292,15 +318,20 @@ void SstWriter::abandon_step() noexcept {
   holding_ = false;
 }
 
+void SstWriter::keep(const Block &block) {
+  if (holding_)
+    return held_.back().add(block);
+  output_.put(engine_, block);
+}
+
 void SstWriter::write(const Block &block) {
   if (!holding_)
     begin();
   const Span span(*request_.trace, holding_ ? Phase::copy : Phase::write,
                   block.place.block.size() * static_cast<std::int64_t>(size_of(block.type)));
-  attempt("write to", [&] {
-    if (holding_)
-      return held_.back().add(block);
-    output_.put(engine_, block);
+  together("write to", [&] {
+    aggregation_.move(aggregation_.group(block), block, *request_.trace, false,
+                      [&](int, const Box &, const Block &piece) { keep(piece); });
   });
 }
 

@@ -28,6 +28,34 @@ def test_everything_arrives(stream, tmp_path, writers, readers, buffers):
     assert not list(tmp_path.iterdir()), "no contact file stays"
 
 
+@pytest.mark.parametrize(
+    ("writers", "aggregators", "readers", "options"),
+    [
+        (3, "2", 2, []),
+        (4, "node", 1, ["policy=drop_oldest", "QueueLimit=9"]),  # held by the ranks that send them
+        (2, "one", 1, ["buffers=2", "shape=96x64x256"]),  # 12 MB: a block of several messages
+        *more((6, "2", 3, []), (6, "4", 2, ["policy=drop_oldest", "QueueLimit=9"]), (2, "2", 1, [])),
+    ],
+)
+def test_some_ranks_send_the_blocks_of_all(stream, writers, aggregators, readers, options):
+    writer = stream("write", writers, "wait_for_reader=60", f"aggregators={aggregators}", *options)
+    reader = stream("read", readers)
+    assert writer.finish()[-1].startswith("closed")
+    assert reader.finish()[-1] == "end 5"
+    assert reader.indices() == ALL
+
+
+def test_readers_can_connect_only_to_the_ranks_that_send(stream):
+    writer = stream("write", 4, "aggregators=2")
+    writer.finish()
+    assert writer.told("listens") == [True, False, True, False]
+
+
+def test_planes_cannot_send(stream):
+    writer = stream("write", 2, "aggregators=plane")
+    assert "a stream needs the same ranks for all variables" in writer.finish(code=3)[-1]
+
+
 def test_a_step_with_wrong_arguments_leaves_the_stream_as_it_was(stream):
     writer = stream("write", 2, "wait_for_reader=60", "fails=yes")
     reader = stream("read", 1)

@@ -51,6 +51,13 @@ def part(n):
     return n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size
 
 
+def listening():
+    """The number of sockets of this process to which others may connect."""
+    own = {str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()}
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    return sum(row[3] == "0A" and f"socket:[{row[9]}]" in own for row in rows)
+
+
 def write(name, options):
     shape = tuple(int(n) for n in options.pop("shape", "6x5x12").split("x"))
     steps, pause = int(options.pop("steps", 5)), float(options.pop("pause", 0))  # 0 steps: until there is a file `stop`
@@ -58,9 +65,10 @@ def write(name, options):
     fails = options.pop("fails", "")  # tries a step with a wrong second array before each step
     leaves_in = int(options.pop("leaves_in", -1))  # the number of the step that it does not end before it closes
     begin, end = part(shape[2])
-    before, most = time.monotonic(), 0.0
+    before, most, listened = time.monotonic(), 0.0, listening()
     with tr.open(name, "w", comm=comm, parameters=options, grid=tr.UniformGrid(shape, spacing=(0.5, 0.5, 0.25))) as out:
         say("open")
+        say("listens", json.dumps(comm.gather(listening() > listened)))
         out.set_attribute("case", "tgv")
         out.set_attribute("ux/unit", "m/s")
         for index in itertools.count():

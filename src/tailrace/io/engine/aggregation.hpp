@@ -32,18 +32,21 @@ public:
   /// The ranks whose blocks of this variable have the same writer, which is the lowest of these ranks. Null: this rank
   /// writes its own block. Collective; the same error on all ranks.
   const Communicator *group(const Block &block);
+  /// Whether this rank writes. Not for planes, whose writers are others for each variable. Local.
+  bool writes() const { return !group_ || group_->rank() == 0; }
   /// Whether rank 0 of all ranks writes everything.
   bool only_one() const { return aggregators_.kind == Aggregators::Kind::number && aggregators_.number == 1; }
 
   /// Receives a part of the block `whole` of rank `member` of the group; the part is contiguous.
   using Take = std::function<void(int member, const Box &whole, const Block &piece)>;
-  /// All ranks of a group call this with their blocks. The lowest rank passes the other blocks to `take`, piece by
-  /// piece in the order of the ranks; the other ranks send their blocks and compute checksums where wanted. Exceptions,
-  /// also from `take`, are thrown only after all messages, so that no rank waits for one that failed. They are local:
-  /// the ranks must agree on them afterwards. `failed`: this rank ignores the blocks that arrive.
-  void move(const Communicator &group, const Block &block, Trace &trace, bool failed, const Take &take);
+  /// All ranks of a group call this with their blocks. The lowest rank passes its own to `take` as it is, then the
+  /// other blocks piece by piece in the order of the ranks; the other ranks send their blocks and compute checksums
+  /// where wanted. Exceptions, also from `take`, are thrown only after all messages, so that no rank waits for one that
+  /// failed. They are local: the ranks must agree on them afterwards. `failed`: this rank takes nothing.
+  void move(const Communicator *group, const Block &block, Trace &trace, bool failed, const Take &take);
 
 private:
+  void exchange(const Communicator &group, const Block &block, Trace &trace, bool failed, const Take &take);
   void send(const Communicator &group, const Block &block) const;
   void receive(const Communicator &group, const Block &block, const std::vector<Box> &boxes, bool failed,
                const Take &take);

@@ -1,4 +1,4 @@
-#include <tailrace/io/raw/aggregation.hpp>
+#include <tailrace/io/engine/aggregation.hpp>
 
 #include <tailrace/io/data/block.hpp>
 #include <tailrace/support/error.hpp>
@@ -109,7 +109,22 @@ const Communicator *Aggregation::group(const Block &block) {
   return group->size() > 1 ? &*group : nullptr;
 }
 
-void Aggregation::move(const Communicator &group, const Block &block, Trace &trace, bool failed, const Take &take) {
+void Aggregation::move(const Communicator *group, const Block &block, Trace &trace, bool failed, const Take &take) {
+  std::exception_ptr failure; // kept until all messages are sent: no rank waits for one that failed
+  try {
+    if (!failed && (!group || group->rank() == 0))
+      take(0, block.place.block, block);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (group)
+    exchange(*group, block, trace, failed || failure, take);
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+void Aggregation::exchange(const Communicator &group, const Block &block, Trace &trace, bool failed,
+                           const Take &take) {
   const Span span(trace, Phase::aggregate);
   static_assert(sizeof(Box) == 6 * sizeof(std::int64_t));
   std::vector<Box> boxes(group.rank() == 0 ? static_cast<std::size_t>(group.size()) : 0);
