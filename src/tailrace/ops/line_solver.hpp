@@ -56,8 +56,8 @@ template <class T, int M> inline void wrap_around(const LineSystem<T> &s, Vec<T>
     last[i] = sum[i] * scale;
 }
 
-/// A step of the backward substitution: d y - b next, where `next` is the value before. That product comes first, so that
-/// compilers fuse it with the difference: each row then waits for one operation on the row before, not for two.
+/// A step of the backward substitution: d y - b next, where `next` is the value before. That product comes first, so
+/// that compilers fuse it with the difference: each row then waits for one operation on the row before, not for two.
 template <class T> inline Vec<T> backward_step(T d, Vec<T> y, T b, Vec<T> next) {
   const Vec<T> carried = b * next;
   return d * y - carried;

@@ -123,8 +123,7 @@ void Aggregation::move(const Communicator *group, const Block &block, Trace &tra
     std::rethrow_exception(failure);
 }
 
-void Aggregation::exchange(const Communicator &group, const Block &block, Trace &trace, bool failed,
-                           const Take &take) {
+void Aggregation::exchange(const Communicator &group, const Block &block, Trace &trace, bool failed, const Take &take) {
   const Span span(trace, Phase::aggregate);
   static_assert(sizeof(Box) == 6 * sizeof(std::int64_t));
   std::vector<Box> boxes(group.rank() == 0 ? static_cast<std::size_t>(group.size()) : 0);

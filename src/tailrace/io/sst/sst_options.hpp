@@ -23,7 +23,7 @@ enum class StreamPolicy {
 /// The parameters of a stream, for the writer and the reader.
 struct SstOptions {
   std::map<std::string, std::string> engine; ///< those of ADIOS2, with our defaults
-  std::optional<Aggregators> aggregators; ///< nothing: all, or where there are many ranks, one of each node
+  std::optional<Aggregators> aggregators;    ///< nothing: all, or where there are many ranks, one of each node
   StreamPolicy policy = StreamPolicy::block;
   std::int64_t queue = 2;
   double share = 0;           ///< of the time, for `adapt`
