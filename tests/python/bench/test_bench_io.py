@@ -52,7 +52,9 @@ def test_every_engine_on_one_and_two_ranks(tmp_path):
         assert [m.round for m in one.rounds] == [1, 2]
         assert one.wrong == 0
         assert all(m.bytes == 20 * 18 * 16 * 8 * 2 * 2 and m.seconds > 0 for m in one.rounds)
-        assert all(sum(m.phases.values()) < 1.5 * m.seconds + 0.05 for m in one.rounds)
+        for m in one.rounds:  # each phase has its own slowest rank
+            assert max(m.phases.values()) <= m.seconds, one.cell
+            assert sum(m.phases.values()) <= one.cell.ranks * m.seconds, one.cell
         if one.cell.operation == "write":
             assert all(m.counts["stored"] >= m.bytes and m.counts["files"] >= 1 for m in one.rounds)
             assert (one.phases["sync"] > 0) == (one.cell.cache == "synced"), one.cell
