@@ -41,7 +41,7 @@ from .region import nodes_of, notes_of, region_of
 from .sections.analysis_section import AnalysisSection
 from .sections.body_section import BodySection
 from .sections.boundary_section import BoundarySection
-from .sections.case_section import READY_FLOWS, TAYLOR_GREEN, CaseSection
+from .sections.case_section import READY_FLOWS, TAYLOR_GREEN, CaseSection, missing_series
 from .sections.catalyst_section import CatalystSection
 from .sections.forcing_section import ForcingSection
 from .sections.grid_section import GridSection
@@ -131,6 +131,7 @@ class Case(Section):
             *_misfits(self),
             *_unknown_in_titles(self),
             *problems_of(self.case, self.grid),
+            *missing_series(self.case, self._directory, Path(self.checkpoint.path)),
         ]
         if problems:
             raise ProblemsError(problems)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .. import scripts
+from ..document import Problem
 from ..values import Flag, Name, Real, Text, Whole
 from .section import Section, directory_of
 
@@ -89,18 +92,6 @@ class CaseSection(Section):
             raise ValueError("give from_step or from_time, not both")
         return self
 
-    @field_validator("from_")
-    @classmethod
-    def _series_exists(cls, path: str | None, info: ValidationInfo) -> str | None:
-        if path is not None:
-            place = directory_of(info) / path
-            if not place.exists():
-                names = [one.name for one in place.parent.glob("*")]
-                near = difflib.get_close_matches(place.name, names, n=1)
-                hint = f"did you mean {near[0]}?" if near else "the path is relative to the case file"
-                raise ValueError(f"there is no series {place}; {hint}")
-        return path
-
     @field_validator("forcing")
     @classmethod
     def _forcing_exists(cls, forcing: str | None, info: ValidationInfo) -> str | None:
@@ -141,3 +132,16 @@ class CaseSection(Section):
                 what = f"it takes {', '.join(taken)}" if taken else "it takes no parameters"
                 raise ValueError(f"parameters.{key} does not go with {found}; {what}")
         return self
+
+
+def missing_series(case: CaseSection, directory: Path, checkpoints: Path) -> Iterator[Problem]:
+    """The series from which a run begins, if it is not there. A run that has a checkpoint to resume needs none. Local.
+
+    :param directory: that of the case file.
+    :param checkpoints: the directory of the checkpoints.
+    """
+    if case.from_ is None or (place := directory / case.from_).exists() or any(checkpoints.glob("step-*")):
+        return
+    near = difflib.get_close_matches(place.name, [one.name for one in place.parent.glob("*")], n=1)
+    hint = f"did you mean {near[0]}?" if near else "the path is relative to the case file"
+    yield Problem("case.from", f"there is no series {place}; {hint}")

@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_an_error(old, beginning, override, said):
 )
 def test_wrong_keys(old, beginning, key, said):
     with pytest.raises(tr.ConfigError) as caught:
-        old(beginning)
+        old(beginning, "checkpoint.path=new")
     assert [problem.key for problem in caught.value.problems] == [key]
     assert said in str(caught.value)
 
@@ -179,6 +179,15 @@ def test_an_override_replaces_the_flow_of_the_file(old):
         None,
         0.02,
     )
+
+
+def test_a_run_is_resumed_without_the_series_from_which_it_began(old):
+    told = "checkpoint.path=new", "checkpoint.every=1", "time.steps=2"
+    assert tr.run(old('from = "../old.h5"', *told), overwrite=True) == 0
+    Path("old.h5").rename("elsewhere.h5")
+    assert tr.run(old('from = "../old.h5"', *told, "time.steps=3"), resume=True) == 0
+    with pytest.raises(tr.IoError, match=r"old\.h5: it does not exist"):
+        tr.run(old('from = "../old.h5"', *told), overwrite=True)
 
 
 def test_writing_to_the_velocity(old):
