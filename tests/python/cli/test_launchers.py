@@ -120,6 +120,27 @@ def test_how_ranks_are_asked_to_end(kind, ask):
     assert Launcher(("it",), kind).ask == getattr(signal, ask)
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "sent", "code"),
+    [
+        ("open mpi", 137, None, 137),
+        ("open mpi", 9, None, 9),
+        ("open mpi", 0, signal.SIGUSR1, 0),
+        ("srun", -signal.SIGKILL, None, 137),
+        ("none", 143, signal.SIGTERM, 143),
+        ("mpich", 9, None, 137),
+        ("mpich", 11, signal.SIGTERM, 139),
+        ("mpich", 0, signal.SIGTERM, 143),  # seen of MPICH 4.0.2, whose ranks had given 143
+        ("mpich", 0, None, 0),
+        ("mpich", 1, signal.SIGTERM, 1),
+        ("mpich", 2, None, 2),
+        ("mpich", -signal.SIGTERM, signal.SIGTERM, 143),
+    ],
+)
+def test_the_exit_code_of_a_job(kind, given, sent, code):
+    assert Launcher(("it",), kind).exit_code(given, sent) == code
+
+
 def test_ranks_that_cannot_be_seen_are_asked_at_once_and_again(monkeypatch):
     sent, now = [], [1.0]
     monkeypatch.setattr(launch.time, "monotonic", lambda: now[0])

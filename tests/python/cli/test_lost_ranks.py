@@ -10,6 +10,7 @@ import pytest
 
 from tailrace import processes
 from tailrace.cli.ranks import beside, launch, lost_ranks
+from tailrace.cli.ranks.launcher import Launcher
 from tailrace.processes import Process
 
 MPIEXEC, FIRST, SECOND, CHILD = 3, 5, 6, 7
@@ -49,7 +50,7 @@ def mpiexec(monkeypatch):
         return start(command, **{**options, "stdin": reading})
 
     monkeypatch.setattr(subprocess, "Popen", begin)
-    yield launch.LaunchCommand(["sh", "-c", NEVER_ENDS], dict(os.environ), signal.SIGUSR1, True)
+    yield launch.LaunchCommand(["sh", "-c", NEVER_ENDS], dict(os.environ), Launcher(("it",), "open mpi"))
     os.close(reading)
     os.close(writing)
 

@@ -125,7 +125,8 @@ class _Pair:
         stream: Path,
     ) -> None:  # fmt: skip
         self._ranks, self._stream = analysis_ranks, stream
-        self._ask = simulation.ask, simulation.shows_ranks
+        self._launchers = simulation.launcher, analysis.launcher
+        self._ended: int | None = None  # the signal that has ended the analysis, if it did not end by itself
         self._signals = StopSignals(self._stop_both)
         self._analysis = launch.begin(analysis, subprocess.PIPE)
         try:
@@ -152,31 +153,33 @@ class _Pair:
         self._signals.__exit__()
 
     def _stop_both(self) -> None:
+        self._ended = signal.SIGTERM
         self._simulation.terminate()
         self._analysis.terminate()
 
     def wait(self) -> int:
         told, why = False, ""
-        request = launch.LaunchRequest(self._simulation, *self._ask)
+        launcher = self._launchers[0]
+        request = launch.LaunchRequest(self._simulation, launcher.ask, launcher.shows_ranks)
         while self._simulation.poll() is None and not why:
             if self._signals.first:
                 request.make()
             if self._analysis.poll() is not None and not told:
                 told = True
-                self._say(f"the analysis ended {_how(self._analysis.returncode)}; the simulation continues")
+                self._say(f"the analysis ended {_how(self._analysis_code())}; the simulation continues")
             if not told and (why := self._lost[1].stuck()):
-                self._stop("analysis", self._analysis, why)
+                self._stop_analysis(why)
             if why := self._lost[0].stuck():
                 self._stop("simulation", self._simulation, why)
             time.sleep(0.05)
-        code = 1 if why else _code(self._simulation.returncode)
+        code = 1 if why else launcher.exit_code(self._simulation.returncode, launcher.ask if self._signals.first else None)
         tell_end(self._stream)
         self._end_analysis(code)
         for pump in self._pumps:
             pump.join(10)
-        failed = self._analysis.returncode != 0
+        failed = self._analysis_code() != 0
         if failed and not told:
-            self._say(f"the analysis ended {_how(self._analysis.returncode)}")
+            self._say(f"the analysis ended {_how(self._analysis_code())}")
         return code or (1 if failed else 0)
 
     def _end_analysis(self, code: int) -> None:
@@ -191,8 +194,17 @@ class _Pair:
             if stopped_well:
                 why = watch.stands_still() or self._lost[1].stuck()
             if why:
-                self._stop("analysis", self._analysis, why)
+                self._stop_analysis(why)
                 return
+
+    def _analysis_code(self) -> int | None:
+        """Its exit code; None: it has not ended, although it was killed."""
+        given = self._analysis.returncode
+        return None if given is None else self._launchers[1].exit_code(given, self._ended)
+
+    def _stop_analysis(self, why: str) -> None:
+        self._ended = signal.SIGTERM
+        self._stop("analysis", self._analysis, why)
 
     def _stop(self, name: str, process: subprocess.Popen[str], why: str) -> None:
         self._say(f"{why}, and the {name} is stopped")
@@ -237,11 +249,7 @@ def _pump(source: IO[str], target: IO[str]) -> None:
                 print(f"[analysis] {one}", file=target, flush=True)
 
 
-def _code(returned: int) -> int:
-    return returned if returned >= 0 else 128 - returned
-
-
-def _how(returned: int | None) -> str:
-    if returned is None:
+def _how(code: int | None) -> str:
+    if code is None:
         return "not, although it was killed"
-    return "well" if returned == 0 else f"with exit code {_code(returned)}"
+    return "well" if code == 0 else f"with exit code {code}"

@@ -17,7 +17,7 @@ from tailrace.files.command_line import hand_over
 from tailrace.machine import without_own_files
 
 from . import pumps
-from .launcher import LaunchError, find
+from .launcher import Launcher, LaunchError, find
 from .lost_ranks import LostRanks
 from .started import size
 from .stop_signals import StopSignals
@@ -56,14 +56,12 @@ def start(ranks: int, arguments: Sequence[str], *, stops_itself: bool = True) ->
 class LaunchCommand(NamedTuple):
     """How `tailrace` is started on ranks.
 
-    :param ask: the signal that asks it to end itself.
-    :param shows_ranks: see `Launcher.shows_ranks`.
+    :param launcher: what starts them.
     """
 
     words: list[str]
     environment: dict[str, str]
-    ask: signal.Signals
-    shows_ranks: bool
+    launcher: Launcher
 
 
 def job(ranks: int, arguments: Sequence[str], *, alone: bool = True) -> LaunchCommand:
@@ -74,10 +72,10 @@ def job(ranks: int, arguments: Sequence[str], *, alone: bool = True) -> LaunchCo
     """
     if ranks == 1:
         words = [sys.executable, "-m", "tailrace.cli", *arguments]
-        return LaunchCommand(words, without_own_files(), signal.SIGTERM, True)
+        return LaunchCommand(words, without_own_files(), Launcher((), "none"))
     launcher = find()
     words, environment = launcher.command(ranks, arguments, alone=alone)
-    return LaunchCommand(words, environment, launcher.ask, launcher.shows_ranks)
+    return LaunchCommand(words, environment, launcher)
 
 
 def begin(command: LaunchCommand, out: int | None) -> subprocess.Popen[str]:
@@ -102,8 +100,9 @@ def _supervise(command: LaunchCommand, ranks: int, *, stops_itself: bool) -> int
     process = begin(command, subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     shown = pumps.output_of(process.stdout.buffer), pumps.errors_of(process.stderr.buffer)  # type: ignore[attr-defined]
-    ask = command.ask if stops_itself else signal.SIGTERM
-    request = LaunchRequest(process, ask, command.shows_ranks)
+    launcher = command.launcher
+    ask = launcher.ask if stops_itself else signal.SIGTERM
+    request = LaunchRequest(process, ask, launcher.shows_ranks)
     lost, why = LostRanks(process.pid, ranks), ""
     with StopSignals(process.terminate) as signals:
         while process.poll() is None and not why:
@@ -119,9 +118,10 @@ def _supervise(command: LaunchCommand, ranks: int, *, stops_itself: bool) -> int
         pump.join(_LAST_WORDS)
     if why:
         return LOST
-    if signals.first and not stops_itself and process.returncode != 0:
+    code = launcher.exit_code(process.returncode, ask if signals.first else None)
+    if signals.first and not stops_itself and code != 0:
         return 128 + signals.first  # the code of one rank; that of mpiexec would hide it
-    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return code
 
 
 class LaunchRequest:

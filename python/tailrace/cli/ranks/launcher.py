@@ -15,8 +15,10 @@ from typing import Literal, TypeAlias
 
 from tailrace.machine import physical_cores, without_own_files
 
-Kind: TypeAlias = Literal["open mpi", "mpich", "srun"]
+Kind: TypeAlias = Literal["open mpi", "mpich", "srun", "none"]
 
+_OURS = 3  # the largest exit code of ours, and of those of several ranks together, below 128
+_SIGNALS = 32
 _SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
 # The rank ignores SIGUSR1 until its handler is set: otherwise a request would end the ranks that start last.
 _NOT_YET = 'trap "" USR1; '
@@ -34,6 +36,7 @@ class Launcher:
     """What starts ranks.
 
     :param words: the program, and options that the user wants, such as those of placement.
+    :param kind: "none": one rank, which is the program itself.
     """
 
     words: tuple[str, ...]
@@ -45,12 +48,27 @@ class Launcher:
 
         Open MPI would kill them one second after it forwards a SIGTERM, and srun kills them at once.
         """
-        return signal.SIGTERM if self.kind == "mpich" else signal.SIGUSR1
+        return signal.SIGTERM if self.kind in ("mpich", "none") else signal.SIGUSR1
 
     @property
     def shows_ranks(self) -> bool:
         """Whether ranks on this machine are below it, as processes. Those of srun are not."""
         return self.kind != "srun"
+
+    def exit_code(self, given: int, sent: int | None) -> int:
+        """The exit code of a job; of one that a signal has ended, 128 and the signal.
+
+        mpiexec of MPICH gives the signal alone where one has ended a rank. Where it was sent a signal itself, it now and
+        then gives 0, whatever the ranks gave: then they count as ended by it.
+
+        :param given: what the launcher gave; negative: the signal that has ended it.
+        :param sent: the signal that it was sent, if any.
+        """
+        if given < 0:
+            return 128 - given
+        if self.kind == "mpich" and given == 0 and sent:
+            return 128 + sent
+        return 128 + given if self.kind == "mpich" and _OURS < given < _SIGNALS else given
 
     def command(self, ranks: int, arguments: Sequence[str], *, alone: bool = True) -> tuple[list[str], dict[str, str]]:
         """The command that starts `tailrace arguments` on so many ranks, and its environment.
