@@ -1,11 +1,13 @@
 #include <tailrace/io/components.hpp>
 #include <tailrace/io/data/block.hpp>
+#include <tailrace/io/data/json.hpp>
 #include <tailrace/io/series_implementation.hpp>
 #include <tailrace/io/storable.hpp>
 #include <tailrace/support/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -75,7 +77,10 @@ void Series::set_attribute(const std::string &name, const Attribute &value) {
     check_attribute_name(name);
     check_storable(name, value, engine_traits(self_->engine_name_));
   });
-  self_->attributes_[name] = value;
+  // Every rank gets that of rank 0: in formats of ADIOS2 each rank stores its own, and a reader takes any of them.
+  const std::string text = self_->comm_.from_root([&] { return valid_json_text(attributes_to_json({{name, value}})); });
+  for (auto &[known, stored] : attributes_from_json(parse_json(text)))
+    self_->attributes_[known] = std::move(stored);
   self_->attributes_changed_ = true;
 }
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using namespace tailrace;
@@ -232,6 +233,22 @@ TEST_P(SeriesTest, KeepsAttributesOfEveryKind) {
   if (found.contains("texts")) {
     EXPECT_EQ(found.at("texts"), Attribute(std::vector<std::string>{"ux", "", "two\nlines"}));
   }
+}
+
+TEST_P(SeriesTest, HasTheAttributesOfRankZero) {
+  {
+    Series out(path(), Mode::write, comm, options());
+    out.set_attribute("run", std::string(static_cast<std::size_t>(1 + 20 * comm.rank()), 'a'));
+    write_steps(out, 1, 1);
+    out.close();
+  }
+  EXPECT_EQ(Series(path(), Mode::read, comm).attributes().at("run"), Attribute("a"));
+  comm.barrier();
+  std::error_code none; // other series have no such file
+  if (comm.rank() == 0) // as a program leaves it that is killed while it opens a series of ADIOS2 to append
+    std::filesystem::remove(std::filesystem::path(path()) / "tailrace.json", none);
+  comm.barrier();
+  EXPECT_EQ(Series(path(), Mode::read, comm).attributes().at("run"), Attribute("a"));
 }
 
 TEST_P(SeriesTest, KeepsValuesOfEveryCppType) {
