@@ -214,7 +214,8 @@ def _first_of(process, side, ranks):
     """A rank of the side with two ranks, which are below a launcher."""
     for number, line in mpi_run.members(process):
         if mpi_run.is_launcher(line) and "bench ranks" in line:
-            below = [one for one in ranks if mpi_run.parent(one) == number]
+            # MPICH has a proxy between them.
+            below = [one for one in ranks if number in (above := mpi_run.parent(one), mpi_run.parent(above))]
             assert len(below) == 2, (side, line)
             return below[0]
     raise AssertionError("no launcher is seen")

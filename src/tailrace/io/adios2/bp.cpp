@@ -52,7 +52,7 @@ public:
   void write(const Block &block) override;
   void end_step(const StepMetadata &metadata) override;
   void abandon_step() noexcept override;
-  void set_attributes(const Attributes &attributes) override { attributes_ = attributes; }
+  void set_attributes(const Attributes &attributes) override { attributes_ = attributes, in_files_ = false; }
   void close() override;
   bool copies() const override { return is_bp4(); }
 
@@ -87,6 +87,7 @@ private:
   std::vector<std::size_t> numbers_; ///< open to read: ADIOS2's numbers of the steps
   BpView view_;                      ///< open to read
   Attributes attributes_;
+  bool in_files_ = false; ///< ADIOS2 has stored these attributes, with a step
   std::optional<GridDescription> grid_;
   std::optional<BpRecord> record_;            ///< open to write, on rank 0
   OwnFiles own_files_;                        ///< on rank 0
@@ -130,7 +131,7 @@ void BpEngine::open() {
   steps_ = std::move(found.steps);
   view_ = std::move(found.view);
   if (root() && request.mode != Mode::read)
-    record_.emplace(request.path, request.sync);
+    record_.emplace(request.path, request.sync, found.has_record ? std::optional(attributes_) : std::nullopt);
   if (request.mode == Mode::read ? steps_.empty() : !steps_.empty()) {
     // ADIOS2 cannot read a series without steps, see has_steps. When it appends, and is closed before a step begins, it
     // adds an empty step (BP4) or an old one again (BP5 with AsyncWrite): the first step opens it.
@@ -335,6 +336,7 @@ void BpEngine::end_step(const StepMetadata &metadata) {
     request_.comm.agree([&] { root() ? sync_files() : void(); });
   in_step_ = false; // from here on the step counts, and nothing may fail
   steps_.push_back(step_);
+  in_files_ = true;
   if (root() && !asynchronous_)
     record_->write(attributes_);
 }
@@ -366,8 +368,12 @@ void BpEngine::close() {
       record_->add_new();
   });
   release();
-  if (record_)
-    record_->write(attributes_);
+  request_.comm.agree([&] {
+    if (record_ && !record_->write(attributes_) && !in_files_ && !attributes_.empty())
+      throw IoError(fmt::format("cannot write {}: the attributes that were set after the last step are lost; the steps "
+                                "are complete. To fix this, make room there, append to the series, and set them again",
+                                file("tailrace.json")));
+  });
 }
 
 // ---- reading ----

@@ -80,7 +80,7 @@ Found probe(const std::string &kind, const OpenRequest &request) {
     check_no_links(request.path);
   if (request.mode == Mode::append && found.counted() > 0) {
     const FileDescriptor writable(index, O_WRONLY); // or an error before anything is changed
-    remove_bp_record(request.path);
+    found.has_record = keep_bp_attributes(request.path, found.attributes, request.sync);
     if (kind == "bp4")
       cut_bp4(request.path, found.counted(), sizes);
     else

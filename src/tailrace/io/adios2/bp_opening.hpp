@@ -21,6 +21,7 @@ struct Found {
   Attributes attributes;
   Kinds kinds;                 ///< of the names in the file
   std::int64_t data_files = 0; ///< BP5, when appending: the number of data files of the steps that stay
+  bool has_record = false;     ///< when appending: there is a record with these attributes; on rank 0
   BpView view;                 ///< when reading
 
   /// How many steps ADIOS2 counts up to the last one.

@@ -49,6 +49,11 @@ std::string checksum_of(const json &record) {
   return sum.text();
 }
 
+void store(const std::string &directory, const json &record, bool sync) {
+  const json file{{"version", record_version}, {"checksum", checksum_of(record)}, {"record", record}};
+  replace_file(record_path(directory), valid_json_text(file), sync);
+}
+
 void check_size(const std::string &directory, const std::string &name, std::uintmax_t expected) {
   const std::string file = (fs::path(directory) / name).string();
   const auto found = bytes_of(file);
@@ -123,7 +128,7 @@ void BpRecord::add_new() {
     add(name);
 }
 
-void BpRecord::write(const Attributes &attributes) noexcept {
+bool BpRecord::write(const Attributes &attributes) noexcept {
   try {
     json sizes = json::object(), checksums = json::object();
     for (const auto &path : bp_files(directory_))
@@ -135,11 +140,27 @@ void BpRecord::write(const Attributes &attributes) noexcept {
       sizes[name] = part.bytes;
       checksums[name] = part.sum.text();
     }
-    const json record{{"sizes", sizes}, {"checksums", checksums}, {"attributes", attributes_to_json(attributes)}};
-    const json file{{"version", record_version}, {"checksum", checksum_of(record)}, {"record", record}};
-    replace_file(record_path(directory_), valid_json_text(file), sync_);
+    store(directory_, {{"sizes", sizes}, {"checksums", checksums}, {"attributes", attributes_to_json(attributes)}},
+          sync_);
+    stored_ = attributes;
   } catch (const std::exception &) {
+    if (stored_ == attributes) // the record before is right: the files have only grown
+      return true;
     remove_bp_record(directory_);
+    stored_.reset();
+  }
+  return stored_.has_value();
+}
+
+bool keep_bp_attributes(const std::string &directory, const Attributes &attributes, bool sync) noexcept {
+  try {
+    store(directory,
+          {{"sizes", json::object()}, {"checksums", json::object()}, {"attributes", attributes_to_json(attributes)}},
+          sync);
+    return true;
+  } catch (const std::exception &) {
+    remove_bp_record(directory);
+    return false;
   }
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tailrace::io {
@@ -21,15 +23,18 @@ namespace tailrace::io {
 /// All functions are local; one rank uses the record. This class writes it; the directory must be open to write.
 class BpRecord {
 public:
-  explicit BpRecord(std::string directory, bool sync) : directory_(std::move(directory)), sync_(sync) {}
+  /// `kept`: the attributes of a record without sizes that is there, see keep_bp_attributes.
+  BpRecord(std::string directory, bool sync, std::optional<Attributes> kept)
+      : directory_(std::move(directory)), sync_(sync), stored_(std::move(kept)) {}
 
   /// To be called before ADIOS2 opens the series to write: from here on it is known what it writes.
   void watch();
   /// After the end of a step: adds the new bytes of the metadata files. Throws IoError if they are not those that
   /// ADIOS2 has written.
   void add_new();
-  /// Does not throw: steps are complete without a record. On failure removes the old record, which would be wrong.
-  void write(const Attributes &attributes) noexcept;
+  /// Does not throw: steps are complete without a record. On failure removes a record that has other attributes, which
+  /// would be wrong. Returns whether there is a record with these attributes.
+  bool write(const Attributes &attributes) noexcept;
 
 private:
   struct Part {
@@ -41,6 +46,7 @@ private:
 
   std::string directory_;
   bool sync_;
+  std::optional<Attributes> stored_;  ///< in the record that is there
   std::map<std::string, Part> parts_; ///< of the metadata files, so far
 };
 
@@ -68,7 +74,11 @@ void check_only_bp(const std::string &directory);
 bool is_empty_bp(const std::string &directory);
 /// Paths of the BP files in the directory, without tailrace.json.
 std::vector<std::string> bp_files(const std::string &directory);
-/// Call this before the files may become shorter.
+/// Leaves a record of the attributes alone. Call this before the files become shorter: those that were set after the
+/// last step are nowhere else, and the program may be killed. On failure removes the old record, which would be wrong,
+/// and returns false.
+bool keep_bp_attributes(const std::string &directory, const Attributes &attributes, bool sync) noexcept;
+/// Call this before the files are written anew.
 void remove_bp_record(const std::string &directory) noexcept;
 
 } // namespace tailrace::io
