@@ -172,9 +172,8 @@ class _Pair:
             if why := self._lost[0].stuck():
                 self._stop("simulation", self._simulation, why)
             time.sleep(0.05)
-        code = (
-            1 if why else launcher.exit_code(self._simulation.returncode, launcher.ask if self._signals.first else None)
-        )
+        sent = launcher.ask if self._signals.first else None
+        code = 1 if why else launcher.exit_code(self._simulation.returncode, sent)
         tell_end(self._stream)
         self._end_analysis(code)
         for pump in self._pumps:
