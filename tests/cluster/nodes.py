@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from helpers.harness.program import Program
+from tailrace.machine import MPI_FILES
 
 TAILRACE = (sys.executable, "-m", "tailrace.cli")
 HERE = Path(__file__).parent
@@ -109,7 +110,8 @@ class Cluster:
         launcher = [HERE / "mpiexec", "-n", ranks] if ranks else []
         self.programs.append(
             Program(
-                cwd, None, "env", *(f"{name}={value}" for name, value in variables.items()),
+                # Each node keeps files of MPI of its own: ranks of two nodes may have equal numbers.
+                cwd, None, "env", "-u", MPI_FILES, *(f"{name}={value}" for name, value in variables.items()),
                 "nsenter", "-t", (self._folder / "head").read_text(), "-n", "-u", "-i", "-m", "--",
                 "sh", "-c", 'cd "$0" && exec "$@"', cwd, *launcher, *command,
             )

@@ -79,6 +79,16 @@ def test_a_stream_of_ranks_with_equal_process_numbers(start, cluster, time):
         assert one.indices()[-1] == 50
 
 
+@streams
+def test_one_rank_of_each_node_sends_the_blocks_of_all(start):
+    writer = start(BOTH, 4, *END, "write", "sst:run", "wait_for_reader=60", "aggregators=node")
+    reader = start("n3:2", 2, *END, "read", "sst:run")
+    writer.finish()
+    reader.finish()
+    assert writer.told("listens") == [True, False, True, False]
+    assert reader.indices() == [0, 10, 20, 30, 40]
+
+
 def reading(start, hosts, words):
     """A reader that has its first step. Now and then a daemon of mpiexec ends at its start, and mpiexec waits."""
     for last in (False, True):
