@@ -102,13 +102,15 @@ def test_data_of_every_rank_are_on_the_disk_before_their_line(tmp_path, engine, 
 
 @pytest.mark.parametrize("engine", [one for one in ("bp4", "bp5") if one in _core.engine_names()])
 def test_the_record_of_sizes_goes_before_a_file_is_cut(tmp_path, engine):
-    """Else a kill between them leaves a series that is refused as damaged."""
+    """Else a kill between them leaves a series that is refused as damaged. The attributes stay."""
     calls = recorded(tmp_path, 1, "run.bp", engine, "{}")
     cut = [str(call) for call in calls].index("rename md.idx.tmp md.idx")
     assert str(calls[cut - 1]) == "sync md.idx.tmp", "the steps to keep depend on it"
     texts = [str(call) for call in calls[:cut]]
     made = len(texts) - texts[::-1].index("rename tailrace.json.tmp tailrace.json")
-    assert "unlink tailrace.json" in texts[made:]
+    assert [text.split()[0] for text in texts[made:]] == ["sync", "create", "write", "sync"], "only the cut comes after"
+    bytes_of_records = [int(text.split()[-1]) for text in texts if text.startswith("write tailrace.json.tmp 0 ")]
+    assert bytes_of_records[-1] < bytes_of_records[-2], "the record without sizes"
 
 
 @pytest.mark.parametrize(("engine", "name"), [("hdf5", "run.h5"), ("raw", "raw")])
