@@ -78,16 +78,21 @@ def write_steps(out: tr.Series, steps: range) -> None:
         out.write_step(0.5 * step, index=step, **{name: block(step, at) for at, name in enumerate(VARIABLES)})
 
 
-def send(name: str, ranks: str) -> None:
-    """Send steps to a reader that waits for them."""
-    with counted("open to send"):
-        out = tr.open(name, "w", comm=comm, parameters={"wait_for_reader": 300, "aggregators": ranks})
+def write_all(out: tr.Series) -> None:
+    """Write the first step and the others, and close."""
     with counted("first step"):
         write_steps(out, range(1))
     with counted(f"{STEPS} steps"):
         write_steps(out, range(1, STEPS + 1))
     with counted("close"):
         out.close()
+
+
+def send(name: str, ranks: str) -> None:
+    """Send steps to a reader that waits for them."""
+    with counted("open to send"):
+        out = tr.open(name, "w", comm=comm, parameters={"wait_for_reader": 300, "aggregators": ranks})
+    write_all(out)
 
 
 def receive(name: str) -> None:
@@ -103,12 +108,7 @@ def series(path: Path, engine: str) -> None:
     parameters = json.loads(sys.argv[3])
     with counted("open to write"):
         out = tr.open(path, "w", engine=engine, comm=comm, parameters=parameters)
-    with counted("first step"):
-        write_steps(out, range(1))
-    with counted(f"{STEPS} steps"):
-        write_steps(out, range(1, STEPS + 1))
-    with counted("close"):
-        out.close()
+    write_all(out)
     if sys.argv[5:] == ["write"]:
         return
     time.sleep(AT_REST)

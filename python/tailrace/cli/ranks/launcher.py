@@ -58,8 +58,8 @@ class Launcher:
     def exit_code(self, given: int, sent: int | None) -> int:
         """The exit code of a job; of one that a signal has ended, 128 and the signal.
 
-        mpiexec of MPICH gives the signal alone where one has ended a rank. Where it was sent a signal itself, it now and
-        then gives 0, whatever the ranks gave: then they count as ended by it.
+        mpiexec of MPICH gives the signal alone where one has ended a rank. Where it was sent a signal itself, it gives
+        0 now and then, whatever the ranks gave: then they count as ended by it.
 
         :param given: what the launcher gave; negative: the signal that has ended it.
         :param sent: the signal that it was sent, if any.

@@ -129,7 +129,9 @@ void BpRecord::add_new() {
 }
 
 bool BpRecord::write(const Attributes &attributes) noexcept {
+  bool same = false;
   try {
+    same = stored_ == attributes;
     json sizes = json::object(), checksums = json::object();
     for (const auto &path : bp_files(directory_))
       sizes[fs::path(path).filename().string()] = fs::file_size(path);
@@ -144,7 +146,7 @@ bool BpRecord::write(const Attributes &attributes) noexcept {
           sync_);
     stored_ = attributes;
   } catch (const std::exception &) {
-    if (stored_ == attributes) // the record before is right: the files have only grown
+    if (same) // the record before is right: the files have only grown
       return true;
     remove_bp_record(directory_);
     stored_.reset();
