@@ -73,7 +73,7 @@ def measured(options: argparse.Namespace, library: Path, folder: Path, work: str
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit, cwd=place, check=False,
                               env=mpi_run.environment())  # fmt: skip
-        if reader and reader.wait(60):
+        if reader and done.returncode == 0 and reader.wait(60):
             raise SystemExit(f"{work} on {ranks} ranks: the reader ends with exit code {reader.returncode}")
     finally:
         if reader:

@@ -52,6 +52,7 @@ def test_every_engine_on_one_and_two_ranks(tmp_path):
         assert [m.round for m in one.rounds] == [1, 2]
         assert one.wrong == 0
         assert all(m.bytes == 20 * 18 * 16 * 8 * 2 * 2 and m.seconds > 0 for m in one.rounds)
+        assert all(sum(m.phases.values()) < 1.5 * m.seconds + 0.05 for m in one.rounds)
         for m in one.rounds:  # each phase has its own slowest rank
             assert max(m.phases.values()) <= m.seconds, one.cell
             assert sum(m.phases.values()) <= one.cell.ranks * m.seconds, one.cell

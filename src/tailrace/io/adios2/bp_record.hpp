@@ -78,7 +78,7 @@ std::vector<std::string> bp_files(const std::string &directory);
 /// last step are nowhere else, and the program may be killed. On failure removes the old record, which would be wrong,
 /// and returns false.
 bool keep_bp_attributes(const std::string &directory, const Attributes &attributes, bool sync) noexcept;
-/// Call this before the files are written anew.
+/// Call this before the files are written again from the start.
 void remove_bp_record(const std::string &directory) noexcept;
 
 } // namespace tailrace::io

@@ -73,7 +73,7 @@ private:
   OpenRequest request_;
   SstOptions options_;
   Aggregation aggregation_;
-  Communicator givers_; ///< the ranks that use ADIOS2, rank 0 among them; in the others, these
+  Communicator givers_; ///< the ranks that use ADIOS2, rank 0 among them; in the others, those that do not
   ContactFile contact_;
   Attributes attributes_;
   StreamStep step_;
